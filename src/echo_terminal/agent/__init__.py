@@ -1,0 +1,1 @@
+"""The harness: prompt, tool call, transcript, episode, scripted agents."""

@@ -1,0 +1,1 @@
+"""Statistics, tables and figures: pure functions over result tables."""

@@ -1,0 +1,1 @@
+"""Trajectories in Delta tables, read through PySpark."""

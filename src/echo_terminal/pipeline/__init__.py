@@ -1,0 +1,1 @@
+"""Parameters, the notebook runner, provenance."""

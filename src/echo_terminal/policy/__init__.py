@@ -1,0 +1,1 @@
+"""The policy: tokenizer, weights, engines that sample from it."""

@@ -1,0 +1,1 @@
+"""Machines, tasks, checks and the gates that tasks pass before anyone trains on them."""

@@ -1,0 +1,1 @@
+"""Task templates, one module a domain."""

@@ -1,0 +1,1 @@
+"""Terminals: one protocol, three engines, one behaviour."""

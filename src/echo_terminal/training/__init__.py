@@ -1,0 +1,1 @@
+"""Equations 1-3 and the loops that minimise them."""
