@@ -1,0 +1,187 @@
+"""A decoder with Qwen3's architecture and parameter names, small enough for two CPU cores.
+
+Weights are interchangeable with transformers' ``Qwen3ForCausalLM`` (``weights.py`` reads and writes its folders). Inside, the
+query/key/value and gate/up projections are fused, since at these sizes the number of kernel calls is the cost.
+
+Random start: two measures stand in for what a large pre-trained model brings. Embedding channel 0 is a constant, and one
+attention head of layer 0 starts as a previous-token head (``init_previous_token_head``): with it copying (induction) is
+learnt in a minute instead of many. Both are ordinary values of ordinary Qwen3 weights, trained like all others.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from echo_terminal.config import StrictModel
+
+
+class ModelParams(StrictModel):
+    """Sizes of a model; names follow Qwen3's configuration."""
+
+    hidden_size: int = 96
+    num_layers: int = 3
+    num_heads: int = 3
+    num_kv_heads: int = 3
+    head_dim: int = 32
+    intermediate_size: int = 256
+    max_positions: int = 512
+    rope_theta: float = 10000.0
+    rms_norm_eps: float = 1e-6
+    tie_embeddings: bool = True
+    previous_token_head: bool = True
+
+
+class RMSNorm(nn.Module):
+    """Root-mean-square norm over the last axis, with a gain."""
+
+    def __init__(self, size: int, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary embedding in the half-split form: ``x`` [..., D], ``cos`` and ``sin`` [..., D/2]."""
+    a, b = x.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+
+
+class Block(nn.Module):
+    """One decoder layer."""
+
+    def __init__(self, p: ModelParams) -> None:
+        super().__init__()
+        self.heads, self.kv_heads, self.head_dim = p.num_heads, p.num_kv_heads, p.head_dim
+        self.input_norm = RMSNorm(p.hidden_size, p.rms_norm_eps)
+        self.post_norm = RMSNorm(p.hidden_size, p.rms_norm_eps)
+        self.q_norm = RMSNorm(p.head_dim, p.rms_norm_eps)
+        self.k_norm = RMSNorm(p.head_dim, p.rms_norm_eps)
+        self.qkv = nn.Linear(p.hidden_size, (p.num_heads + 2 * p.num_kv_heads) * p.head_dim, bias=False)
+        self.out = nn.Linear(p.num_heads * p.head_dim, p.hidden_size, bias=False)
+        self.gate_up = nn.Linear(p.hidden_size, 2 * p.intermediate_size, bias=False)
+        self.down = nn.Linear(p.intermediate_size, p.hidden_size, bias=False)
+
+    def project(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries [B, T, H, D], keys and values [B, T, K, D] of residual ``x`` [B, T, C]; ``cos``/``sin`` [B or 1, T, 1, D/2]."""
+        batch, time, _ = x.shape
+        qkv = self.qkv(self.input_norm(x)).view(batch, time, self.heads + 2 * self.kv_heads, self.head_dim)
+        q, k, v = qkv.split([self.heads, self.kv_heads, self.kv_heads], 2)
+        return rotate(self.q_norm(q), cos, sin), rotate(self.k_norm(k), cos, sin), v
+
+    def mlp(self, x: Tensor) -> Tensor:
+        """Gated feed-forward part on residual ``x`` [..., C]."""
+        gate, up = self.gate_up(self.post_norm(x)).chunk(2, -1)
+        return self.down(F.silu(gate) * up)
+
+
+class Qwen3(nn.Module):
+    """Token ids to hidden states to logits. ``params`` and ``vocab_size`` rebuild it."""
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, params: ModelParams, vocab_size: int) -> None:
+        super().__init__()
+        self.params, self.vocab_size = params, vocab_size
+        self.embed = nn.Embedding(vocab_size, params.hidden_size)
+        self.blocks = nn.ModuleList(Block(params) for _ in range(params.num_layers))
+        self.norm = RMSNorm(params.hidden_size, params.rms_norm_eps)
+        self.head = None if params.tie_embeddings else nn.Linear(params.hidden_size, vocab_size, bias=False)
+        half = params.head_dim // 2
+        inverse = params.rope_theta ** -(torch.arange(half, dtype=torch.float64) / half)
+        angle = torch.outer(torch.arange(params.max_positions, dtype=torch.float64), inverse)
+        self.register_buffer("cos", angle.cos().float(), persistent=False)
+        self.register_buffer("sin", angle.sin().float(), persistent=False)
+
+    def hidden(self, ids: Tensor, positions: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Final hidden states [B, T, C] of ``ids`` [B, T], padded on the right.
+
+        ``positions`` [B, T] and ``mask`` [B, T, T] (True = may attend) are for packed rows; by default positions count from
+        0 and attention is causal, so that right padding needs no mask.
+        """
+        time = ids.shape[1]
+        if time > self.params.max_positions:
+            raise ValueError(
+                f"{time} tokens do not fit max_positions={self.params.max_positions}: raise it or shorten"
+            )
+        cos, sin = self.rope(positions, time)
+        x = self.embed(ids)
+        repeat = self.params.num_heads // self.params.num_kv_heads
+        for block in self.blocks:
+            q, k, v = (t.transpose(1, 2) for t in block.project(x, cos, sin))
+            if repeat > 1:
+                k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
+            if mask is None:
+                mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            else:
+                mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None])
+            x = x + block.out(mixed.transpose(1, 2).flatten(2))
+            x = x + block.mlp(x)
+        return self.norm(x)
+
+    def rope(self, positions: Tensor | None, time: int) -> tuple[Tensor, Tensor]:
+        """Rotary tables shaped [B or 1, T, 1, D/2] for ``positions`` [B, T] (None: 0 … time-1)."""
+        if positions is None:
+            return self.cos[None, :time, None], self.sin[None, :time, None]
+        return self.cos[positions][:, :, None], self.sin[positions][:, :, None]
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Logits [..., V] of hidden states [..., C]; gather the positions you need first."""
+        return F.linear(hidden, self.embed.weight) if self.head is None else self.head(hidden)
+
+
+def new_model(params: ModelParams, vocab_size: int, seed: int) -> Qwen3:
+    """A random start, the same for the same arguments."""
+    generator = torch.Generator().manual_seed(seed)
+    model = Qwen3(params, vocab_size)
+    width = params.hidden_size
+    with torch.no_grad():
+        model.embed.weight.normal_(0, width**-0.5, generator=generator)
+        if model.head is not None:
+            model.head.weight.normal_(0, width**-0.5, generator=generator)
+        for block in model.blocks:
+            for linear in (block.qkv, block.gate_up, block.out, block.down):
+                linear.weight.normal_(0, linear.in_features**-0.5, generator=generator)
+            for linear in (block.out, block.down):  # residual branches start small (GPT-2's rule)
+                linear.weight.mul_((2 * params.num_layers) ** -0.5)
+        if params.previous_token_head:
+            init_previous_token_head(model, generator)
+    return model
+
+
+def init_previous_token_head(
+    model: Qwen3, generator: torch.Generator, pairs: int = 4, gain: float = 2.0
+) -> None:
+    """Make head 0 of layer 0 attend one token back at the start.
+
+    Channel 0 of every embedding is the constant 1, so query and key of that head can be constant vectors. With the query at
+    angle 0 and the key at angle theta_i in rotary pair i, their score at distance d is the sum of cos((d - 1) theta_i): the
+    largest at d = 1. ``gain`` on both norms sharpens it.
+    """
+    p, block = model.params, model.blocks[0]
+    half = p.head_dim // 2
+    theta = [p.rope_theta ** -(i / half) for i in range(pairs)]
+    with torch.no_grad():
+        model.embed.weight[:, 0] = 1.0
+        query = block.qkv.weight[: p.head_dim]
+        key = block.qkv.weight[p.num_heads * p.head_dim :][: p.head_dim]
+        for rows in (query, key):
+            rows.normal_(0, 0.02 * p.hidden_size**-0.5, generator=generator)
+        for i, angle in enumerate(theta):
+            query[i, 0] = 1.0
+            key[i, 0], key[i + half, 0] = math.cos(angle), math.sin(angle)
+            for norm in (block.q_norm, block.k_norm):
+                norm.weight[i] = norm.weight[i + half] = gain
+        block.out.weight[:, : p.head_dim].normal_(0, 0.3 * p.head_dim**-0.5, generator=generator)
+
+
+def parameter_count(model: nn.Module) -> int:
+    """Number of trained values."""
+    return sum(p.numel() for p in model.parameters())
