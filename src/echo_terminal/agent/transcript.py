@@ -32,7 +32,10 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True)
 class Segment:
-    """Tokens ``start:end`` of one role. ``kind`` tells stdout, stderr, exit and notice apart; ``turn`` is -1 in the prompt."""
+    """Tokens ``start:end`` of one role.
+
+    ``kind`` tells stdout, stderr, exit and notice apart; ``turn`` is -1 in the prompt.
+    """
 
     start: int
     end: int
@@ -43,7 +46,11 @@ class Segment:
 
 @dataclass
 class Turn:
-    """One action and what came of it. ``call`` is ok, done, or the reason why nothing ran."""
+    """One action and what came of it. ``call`` is ok, done, or the reason why nothing ran.
+
+    ``warned``: the reply held a warning block. ``imagined``: the action imitated a reply. ``status`` is the
+    observation's.
+    """
 
     call: str
     command: str | None = None
@@ -54,12 +61,18 @@ class Turn:
     action_tokens: int = 0
     output_tokens: int = 0
     changed_state: bool | None = None
+    warned: bool = False
+    imagined: bool = False
     seconds: float = 0.0
 
 
 @dataclass
 class Transcript:
-    """One rollout. ``logprobs`` holds NaN at every token that was not sampled, so that a misuse shows."""
+    """One rollout. ``logprobs`` holds NaN at every token that was not sampled, so that a misuse shows.
+
+    ``scripted``: the actions were written by a program, not sampled; their log-probs are 0.0 and no ratio may
+    be made of them.
+    """
 
     ids: list[int] = field(default_factory=list)
     roles: list[int] = field(default_factory=list)
@@ -68,6 +81,7 @@ class Transcript:
     turns: list[Turn] = field(default_factory=list)
     finish: Finish | None = None
     policy_version: int = 0
+    scripted: bool = False
 
     def append(
         self, ids: Sequence[int], role: Role, *, kind: str = "", logprobs: Sequence[float] | None = None
