@@ -18,6 +18,7 @@ from echo_terminal.agent.tool_call import CALL_CLOSE, CALL_OPEN, DONE, LATER_CAL
 from echo_terminal.agent.transcript import Role
 from echo_terminal.config import StrictModel
 from echo_terminal.tasks.task import Task
+from echo_terminal.terminal.normalise import MIN_LIMIT, truncate
 from echo_terminal.terminal.terminal import Observation, Status
 
 TURN_END = "<|im_end|>"
@@ -90,7 +91,7 @@ class HarnessParams(StrictModel):
     max_turn_tokens: int = Field(2048, ge=1)
     max_context: int = Field(16384, ge=1)
     command_timeout_s: float = Field(10.0, gt=0)
-    output_chars: int = Field(4000, ge=200)
+    output_chars: int = Field(4000, ge=2 * MIN_LIMIT)
     thinking: bool = False
     system: str = ""
     require_done: bool = True
@@ -181,7 +182,9 @@ def _stopped(observation: Observation, params: HarnessParams) -> list[Piece]:
         text = "[killed]"
     else:
         return []
-    return [Piece(Role.WARNING, "notice", text, False)]
+    printed = observation.stderr or observation.stdout
+    joined = not printed or printed.endswith("\n")
+    return [Piece(Role.WARNING, "notice", text if joined else "\n" + text, False)]
 
 
 def _share(stdout: int, stderr: int, limit: int) -> tuple[int, int]:
@@ -195,8 +198,6 @@ def _share(stdout: int, stderr: int, limit: int) -> tuple[int, int]:
 def _output(kind: str, text: str, limit: int) -> list[Piece]:
     if len(text) <= limit:
         return [Piece(Role.OUTPUT, kind, text, False)] if text else []
-    from echo_terminal.terminal.normalise import truncate
-
     return [
         Piece(Role.WARNING, "notice", p.text, False) if p.notice else Piece(Role.OUTPUT, kind, p.text, False)
         for p in truncate(text, limit)

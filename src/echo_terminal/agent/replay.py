@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from echo_terminal.agent import scripted, tool_call
 from echo_terminal.agent.episode import Episode
-from echo_terminal.agent.prompt import DONE, TURN_END, Codec, HarnessParams
-from echo_terminal.agent.tool_call import CALL_CLOSE, CALL_OPEN, render_call
+from echo_terminal.agent.prompt import TURN_END, Codec, HarnessParams
 from echo_terminal.agent.transcript import Transcript
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import Terminal
@@ -18,40 +18,43 @@ def replay(
     terminal: Terminal,
     codec: Codec,
     params: HarnessParams,
-    *,
     seed: int = 0,
-    done: bool = True,
 ) -> Transcript:
-    """Run ``commands`` as the turns of one episode, then give the done signal unless ``done`` is false.
+    """Run ``commands`` as the turns of one episode; ``scripted.DONE`` among them gives the done signal.
 
-    Stops early where the episode does: at the turn limit, or where the context has no room for the next
-    action. The terminal is left in its final state. ACTION log-probs are 0.0 and ``scripted`` is set: these
-    actions were never sampled.
+    Stops where the commands or the episode end, or where the context has no room for the next action. The
+    terminal is left in its final state. ACTION log-probs are 0.0 and ``scripted`` is set: these actions were
+    never sampled.
 
     Raises:
         ValueError: a command that the tool-call form cannot carry, or that is longer than a turn may be.
     """
-    return drive(Episode(task, terminal, codec, params, seed), commands, done=done)
+    return drive(Episode(task, terminal, codec, params, seed), commands)
 
 
-def drive(episode: Episode, commands: Iterable[str], *, done: bool = True) -> Transcript:
-    """``replay`` on an episode that exists already; ``episode.grade()`` can follow."""
-    codec, params = episode.codec, episode.params
+def drive(episode: Episode, commands: Iterable[str]) -> Transcript:
+    """``replay`` on an episode that has just begun; ``episode.grade()`` can follow once it is done."""
     episode.transcript.scripted = True
-    end = codec.frame(TURN_END)
-
-    def act(ids: list[int]) -> bool:
-        if len(ids) > params.max_turn_tokens:
-            raise ValueError(f"an action of {len(ids)} tokens, but a turn may have {params.max_turn_tokens}")
-        if episode.done or len(ids) > episode.budget:
-            return False
-        episode.act(ids, [0.0] * len(ids), stopped=True)
-        return True
-
     for command in commands:
-        render_call(command)
-        if not act([*codec.frame(CALL_OPEN), *codec.encode(command), *codec.frame(CALL_CLOSE), *end]):
-            return episode.transcript
-    if done:
-        act([*codec.frame(DONE), *end])
+        ids = action_ids(command, episode.codec)
+        if len(ids) > episode.params.max_turn_tokens:
+            limit = episode.params.max_turn_tokens
+            raise ValueError(f"an action of {len(ids)} tokens, but a turn may have {limit}")
+        if episode.done or len(ids) > episode.budget:
+            break
+        episode.act(ids, [0.0] * len(ids), stopped=True)
     return episode.transcript
+
+
+def action_ids(command: str, codec: Codec) -> list[int]:
+    """The ids of one action, end of turn included, in the one spelling that whole frames give.
+
+    Raises:
+        ValueError: the tool-call form cannot carry the command.
+    """
+    end = codec.frame(TURN_END)
+    if command == scripted.DONE:
+        return [*codec.frame(tool_call.DONE), *end]
+    tool_call.render_call(command)
+    frame = codec.frame
+    return [*frame(tool_call.CALL_OPEN), *codec.encode(command), *frame(tool_call.CALL_CLOSE), *end]
