@@ -1,0 +1,76 @@
+"""Machines: stable facts, and tools that do the same under two shells."""
+
+import random
+
+import pytest
+
+from echo_terminal.tasks.lexicon import NAMES, VERBS
+from echo_terminal.tasks.machine import LEDGER, make_machine
+from echo_terminal.tasks.verify import forged_records
+
+
+def test_a_seed_is_a_machine():
+    a, b = make_machine(1), make_machine(1, n_tools=24, facts=("verb",))
+    assert a == b and a.files == b.files and len(a.tools) == 24
+    assert set(a.tools) <= set(NAMES) and {t.verb for t in a.tools.values()} <= set(VERBS)
+    assert make_machine(2).tools != a.tools
+    assert len(VERBS) == 17 and len(set(NAMES)) == 256
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"facts": ("colour",)}, {"usage": "loud"}, {"n_tools": 0}, {"n_tools": 65}]
+)
+def test_wrong_arguments_are_named(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong)).rstrip("s")):
+        make_machine(1, **wrong)
+
+
+def calls_of(tool):
+    other = next(v for v in VERBS if v != tool.verb)
+    return [
+        [],
+        [tool.verb],
+        [other, "a.txt"],
+        [tool.verb, "none"],
+        [tool.verb, "b c.txt"],
+        [tool.verb, "./a.txt"],
+    ] + [
+        [tool.verb, "a.txt"],
+        ["a.txt", tool.verb],
+        [tool.verb, "a.txt", "a.txt"],
+    ]
+
+
+@pytest.mark.parametrize("usage", ["informative", "silent"])
+def test_a_tool_behaves_alike_under_bash_and_bashkit(usage, bare, run_in_bash, tmp_path):
+    machine = make_machine(7, usage=usage)
+    tool = random.Random(0).choice(list(machine.tools.values()))
+    script = tool.script(usage == "informative")
+    (tmp_path / "a.txt").write_text("hello\n")
+    (tmp_path / "b c.txt").write_text("x\n")
+    bare.reset(machine.files, 0)
+    bare.run("printf 'hello\\n' > a.txt; echo x > 'b c.txt'")
+    for arguments in calls_of(tool):
+        command = " ".join([tool.name, *(f"'{a}'" for a in arguments)])
+        seen = bare.run(command)
+        assert (seen.exit_code, seen.stdout, seen.stderr) == run_in_bash(script, *arguments), command
+    records = (tmp_path / "ledger").read_bytes().replace(str(tmp_path).encode(), b"/home/user")
+    assert len(records.splitlines()) == 2
+    assert b"3015617425" in records  # cksum of "hello\n"
+    ours = bare.read(LEDGER)
+    assert forged_records(ours, machine.keys) == []
+    # the seals differ with the folder; everything before them does not
+    assert [r.rsplit(b" ", 1)[0] for r in ours.splitlines()] == [
+        r.rsplit(b" ", 1)[0] for r in records.splitlines()
+    ]
+
+
+def test_only_an_informative_usage_line_states_the_verb(bare):
+    for usage, states in (("informative", True), ("silent", False)):
+        machine = make_machine(3, usage=usage)
+        bare.reset(machine.files, 0)
+        for tool in machine.tools.values():
+            seen = bare.run(f"{tool.name} x y")
+            assert (seen.exit_code, seen.stdout) == (2, "")
+            assert (f"usage: {tool.name} {tool.verb} FILE\n" == seen.stderr) == states
+            assert (tool.verb in seen.stderr.split()) == states
