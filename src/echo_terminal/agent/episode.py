@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from echo_terminal.agent.prompt import Codec, HarnessParams, Piece, observation_pieces, prompt_pieces
+from echo_terminal.agent import scripted, tool_call
+from echo_terminal.agent.prompt import (
+    TURN_END,
+    Codec,
+    HarnessParams,
+    Piece,
+    observation_pieces,
+    prompt_pieces,
+)
 from echo_terminal.agent.tool_call import Call, parse_action
 from echo_terminal.agent.transcript import Finish, Role, Transcript, Turn
 from echo_terminal.tasks.task import Task
@@ -117,6 +125,19 @@ class Episode:
     def reply(self, observation: Observation | None, call: Call) -> list[Piece]:
         """What the policy reads after an action."""
         return observation_pieces(observation, call, self.params)
+
+    def action_ids(self, command: str) -> list[int]:
+        """The action that runs ``command`` (or ends the episode: ``scripted.DONE``), in its one scripted spelling.
+
+        Raises:
+            ValueError: the form cannot carry the command.
+        """
+        frame = self.codec.frame
+        if command == scripted.DONE:
+            return [*frame(tool_call.DONE), *frame(TURN_END)]
+        tool_call.render_call(command)
+        ids = [*frame(tool_call.CALL_OPEN), *self.codec.encode(command), *frame(tool_call.CALL_CLOSE)]
+        return [*ids, *frame(TURN_END)]
 
     def _run(self, call: Call, turn: Turn) -> Observation:
         assert call.command is not None

@@ -161,7 +161,7 @@ def observation_pieces(observation: Observation | None, call: Call, params: Harn
         for_stdout, for_stderr = _share(len(observation.stdout), len(observation.stderr), params.output_chars)
         pieces += _output("stdout", observation.stdout, for_stdout)
         pieces += _output("stderr", observation.stderr, for_stderr)
-        pieces += _stopped(observation, params)
+        pieces += stopped_notice(observation, params)
     pieces.append(_RESPONSE_CLOSE)
     return pieces if params.thinking else [*pieces, _NO_THINK]
 
@@ -174,7 +174,7 @@ def warning_text(call: Call, params: HarnessParams) -> str:
     return "\n".join(f"[warning: {WARNINGS[s]}]" for s in said)
 
 
-def _stopped(observation: Observation, params: HarnessParams) -> list[Piece]:
+def stopped_notice(observation: Observation, params: HarnessParams) -> list[Piece]:
     """The notice of a command that was stopped; it follows the output, so that it gives no exit code away."""
     if observation.status is Status.TIMEOUT:
         text = f"[stopped at the limit of {params.command_timeout_s:g} s]"

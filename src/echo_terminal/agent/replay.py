@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from echo_terminal.agent import scripted, tool_call
 from echo_terminal.agent.episode import Episode
-from echo_terminal.agent.prompt import TURN_END, Codec, HarnessParams
+from echo_terminal.agent.prompt import Codec, HarnessParams
 from echo_terminal.agent.transcript import Transcript
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import Terminal
@@ -36,7 +35,7 @@ def drive(episode: Episode, commands: Iterable[str]) -> Transcript:
     """``replay`` on an episode that has just begun; ``episode.grade()`` can follow once it is done."""
     episode.transcript.scripted = True
     for command in commands:
-        ids = action_ids(command, episode.codec)
+        ids = episode.action_ids(command)
         if len(ids) > episode.params.max_turn_tokens:
             limit = episode.params.max_turn_tokens
             raise ValueError(f"an action of {len(ids)} tokens, but a turn may have {limit}")
@@ -44,17 +43,3 @@ def drive(episode: Episode, commands: Iterable[str]) -> Transcript:
             break
         episode.act(ids, [0.0] * len(ids), stopped=True)
     return episode.transcript
-
-
-def action_ids(command: str, codec: Codec) -> list[int]:
-    """The ids of one action, end of turn included, in the one spelling that whole frames give.
-
-    Raises:
-        ValueError: the tool-call form cannot carry the command.
-    """
-    end = codec.frame(TURN_END)
-    if command == scripted.DONE:
-        return [*codec.frame(tool_call.DONE), *end]
-    tool_call.render_call(command)
-    frame = codec.frame
-    return [*frame(tool_call.CALL_OPEN), *codec.encode(command), *frame(tool_call.CALL_CLOSE), *end]
