@@ -4,7 +4,7 @@ import os
 
 from hypothesis import settings
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers on two cores: torch must not start threads of its own
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers on two cores: no threads on top
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("repeatable")

@@ -13,7 +13,7 @@ from echo_terminal.terminal.terminal import File
 class Step:
     """One command of the oracle, and what somebody who does not know this machine would try in its place.
 
-    ``misses`` are commands whose output teaches the fact that the right command needs (a usage line, an error).
+    ``misses`` are commands whose output teaches the fact that the right command needs (usage, errors).
     """
 
     command: str
@@ -24,7 +24,7 @@ class Step:
 class Check:
     """One condition on the final state, evaluated by ``verify`` outside the agent's shell.
 
-    ``kind`` names a rule of ``verify.RULES``; ``path`` is absolute; ``value`` is what that rule needs, as text.
+    ``kind`` names a rule of ``verify.RULES``; ``path`` is absolute; ``value`` is what the rule needs.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Task:
-    """A generated task. ``files`` maps absolute paths; ``machine`` is the machine's seed, None on a bare machine."""
+    """A generated task. ``files`` maps absolute paths; ``machine`` is its machine's seed, None on a bare one."""
 
     template: str
     seed: int

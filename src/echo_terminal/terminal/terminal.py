@@ -54,7 +54,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Entry:
-    """One path in a listing: kind is ``file``, ``directory`` or ``link``; size in bytes (0 for the others)."""
+    """One path in a listing: kind is ``file``, ``directory`` or ``link``; size in bytes (0 for others)."""
 
     kind: str
     mode: int
@@ -81,7 +81,7 @@ class Terminal(Protocol):
         """Every path below ``root`` (not ``root`` itself), sorted, symbolic links not followed."""
 
     def fingerprint(self) -> str:
-        """Hex digest of working directory, exported and shell variables set by the agent, and the tree below HOME."""
+        """Hex digest of working directory, variables set by the agent, and the tree below HOME."""
 
     def close(self) -> None:
         """Free everything; idempotent."""
