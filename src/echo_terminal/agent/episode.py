@@ -127,7 +127,7 @@ class Episode:
         return observation_pieces(observation, call, self.params)
 
     def action_ids(self, command: str) -> list[int]:
-        """The action that runs ``command`` (or ends the episode: ``scripted.DONE``), in its one scripted spelling.
+        """The action that runs ``command`` or, for ``scripted.DONE``, ends the episode; in one fixed spelling.
 
         Raises:
             ValueError: the form cannot carry the command.

@@ -74,6 +74,8 @@ WARNINGS = {
     "unclosed_parameter": "</parameter> is missing. Nothing was run.",
     "unknown_parameter": "done takes no parameter. Nothing was run.",
     LATER_CALLS: "one call per turn. Only the first was run.",
+    "unclosed_keystrokes": "</keystrokes> is missing. Nothing was run.",
+    "confirm": "if the task is really complete, say so once more.",
     "imagined": "replies come from the terminal only. Do not write them yourself.",
 }
 
@@ -150,19 +152,21 @@ def observation_pieces(observation: Observation | None, call: Call, params: Harn
 
     ``observation`` is None where nothing was run: then there is a warning and no exit code.
     """
-    pieces = [_RESPONSE_OPEN]
-    warning = warning_text(call, params)
-    if warning:
-        pieces.append(
-            Piece(Role.WARNING, "warning", warning if observation is None else warning + "\n", False)
-        )
+    body: list[Piece] = []
     if observation is not None:
-        pieces += [_EXIT_OPEN, Piece(Role.OUTPUT, "exit", str(observation.exit_code), False), _EXIT_CLOSE]
+        body += [_EXIT_OPEN, Piece(Role.OUTPUT, "exit", str(observation.exit_code), False), _EXIT_CLOSE]
         for_stdout, for_stderr = _share(len(observation.stdout), len(observation.stderr), params.output_chars)
-        pieces += _output("stdout", observation.stdout, for_stdout)
-        pieces += _output("stderr", observation.stderr, for_stderr)
-        pieces += stopped_notice(observation, params)
-    pieces.append(_RESPONSE_CLOSE)
+        body += _output("stdout", observation.stdout, for_stdout)
+        body += _output("stderr", observation.stderr, for_stderr)
+        body += stopped_notice(observation, params)
+    return reply_pieces(body, call, params)
+
+
+def reply_pieces(body: Sequence[Piece], call: Call, params: HarnessParams) -> list[Piece]:
+    """``body`` as the message of a tool: its tags, the warnings that ``call`` calls for, the next header."""
+    warning = warning_text(call, params)
+    said = [Piece(Role.WARNING, "warning", warning + "\n" if body else warning, False)] if warning else []
+    pieces = [_RESPONSE_OPEN, *said, *body, _RESPONSE_CLOSE]
     return pieces if params.thinking else [*pieces, _NO_THINK]
 
 

@@ -12,6 +12,7 @@ blanks: one newline on each side of a value is framing, the rest is the value. T
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,30 +70,34 @@ def parse_action(text: str, *, truncated: bool) -> Call:
     """
     if truncated:
         return _malformed("truncated", text)
-    start = _after_bare_reasoning(text)
-    if start is None:
-        return _malformed("ambiguous", text)
-    while (tag := _TAG.search(text, start)) is not None and tag.group() == "<think>":
-        end = text.find("</think>", tag.end())
-        if end < 0:
-            return _malformed("unclosed_think", text)
-        start = end + len("</think>")
+    tag, reason = first_tag(text, _TAG, _PAIRS[:3])
     if tag is None:
-        return _malformed("no_call", text)
+        return _malformed(reason, text)
     if tag.group() != "<tool_call>":
         return _malformed("stray_tag", text)
     return _parse_call(text, tag.start())
 
 
-def _after_bare_reasoning(text: str) -> int | None:
-    """Where to read on after a think block opened elsewhere; None if it ends inside a call."""
-    close = text.find("</think>")
-    if close < 0 or 0 <= text.find("<think>") < close:
-        return 0
-    reasoning = text[:close]
-    if any(reasoning.count(a) != reasoning.count(b) for a, b in _PAIRS[:3]):
-        return None
-    return close + len("</think>")
+def first_tag(
+    text: str, tags: re.Pattern[str], pairs: Sequence[tuple[str, str]]
+) -> tuple[re.Match[str] | None, str]:
+    """The first match of ``tags`` outside reasoning, or None and the reason why there is none.
+
+    ``tags`` must match the think tags too. A think block that was opened elsewhere (by the prompt) and closes
+    where one of ``pairs`` is open is ambiguous: the closing tag may be reasoning's end or part of a value.
+    """
+    start, close = 0, text.find("</think>")
+    if close >= 0 and not 0 <= text.find("<think>") < close:
+        reasoning = text[:close]
+        if any(reasoning.count(a) != reasoning.count(b) for a, b in pairs):
+            return None, "ambiguous"
+        start = close + len("</think>")
+    while (tag := tags.search(text, start)) is not None and tag.group() == "<think>":
+        end = text.find("</think>", tag.end())
+        if end < 0:
+            return None, "unclosed_think"
+        start = end + len("</think>")
+    return tag, "" if tag else "no_call"
 
 
 def _parse_call(text: str, start: int) -> Call:
@@ -114,7 +119,7 @@ def _parse_call(text: str, start: int) -> Call:
     if head.group(1) == "done":
         if body.strip():
             return _malformed("unknown_parameter", text)
-        return Call("done", None, reason, _imitates(text[:start] + rest))
+        return Call("done", None, reason, imitates(text[:start] + rest))
     if head.group(1) != "bash":
         return _malformed("unknown_function", text)
     if not body.startswith(_PARAMETER):
@@ -127,12 +132,13 @@ def _parse_call(text: str, start: int) -> Call:
     if "<parameter=" in command or "<function=" in command:
         return _malformed("ambiguous", text)
     command = command.removeprefix("\n").removesuffix("\n")
-    return Call("bash", command, reason, _imitates(text[:start] + rest))
+    return Call("bash", command, reason, imitates(text[:start] + rest))
 
 
-def _imitates(text: str) -> bool:
+def imitates(text: str) -> bool:
+    """Whether ``text`` looks like a reply of the harness."""
     return "<tool_response>" in text or "<|im_start|>" in text
 
 
 def _malformed(reason: str, text: str) -> Call:
-    return Call("malformed", None, reason, _imitates(text))
+    return Call("malformed", None, reason, imitates(text))
