@@ -96,23 +96,23 @@ def test_quality_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "p", "index"),
+    ("kinds", "p", "index"),
     [
-        (["ok", "ok", "ok"], [0.2, 0.9, 0.5], 1),
-        (["ok", "ok"], [0.5, 0.5], 0),  # the earliest of equals
-        (["done", "ok"], [None, 0.9], 0),  # stopping stays the policy's decision
-        (["ok", "done"], [0.1, None], 0),
-        (["no_call", "ok", "done"], [None, 0.1, None], 1),
-        (["no_call", "no_call"], [None, None], 0),
-        (["no_call", "done"], [None, None], 0),
+        (["bash", "bash", "bash"], [0.2, 0.9, 0.5], 1),
+        (["bash", "bash"], [0.5, 0.5], 0),  # the earliest of equals
+        (["done", "bash"], [None, 0.9], 0),  # stopping stays the policy's decision
+        (["bash", "done"], [0.1, None], 0),
+        (["malformed", "bash", "done"], [None, 0.1, None], 1),
+        (["malformed", "malformed"], [None, None], 0),
+        (["malformed", "done"], [None, None], 0),
     ],
 )
-def test_choice(calls: list[str], p: list[float | None], index: int) -> None:
-    assert choose(calls, p) == index
+def test_choice(kinds: list[str], p: list[float | None], index: int) -> None:
+    assert choose(kinds, p) == index
 
 
 def test_rerank_runs_the_command_that_the_policy_believes_in() -> None:
     actions = [list(b"bad"), list(b"xx"), list(b"good")]
-    assert rerank(list(b"p "), actions, ["ok", "no_call", "ok"], list(b" code: "), ZERO, Oracle()) == 2
+    assert rerank(list(b"p "), actions, ["bash", "malformed", "bash"], list(b" code: "), ZERO, Oracle()) == 2
     with pytest.raises(ValueError, match="nothing"):
         rerank([1], [], [], [2], ZERO, Oracle())

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from echo_terminal.agent.transcript import Role, Transcript
 from echo_terminal.evaluation.token_class import TokenClass, classify, source_of_command, token_spans
+from echo_terminal.tasks.lexicon import NAMES
 
 Build = Callable[..., Transcript]
 OUT, G = Role.OUTPUT, Role.GLUE
@@ -66,6 +67,15 @@ def test_a_name_is_seen_when_every_component_was(transcript: Build, codec: tuple
     assert classes[first] is TokenClass.NAME_SEEN
     assert classes[text.index("src/b.py\n")] is TokenClass.NAME_NEW
     assert classes[text.rindex("src/b.py")] is TokenClass.NAME_SEEN
+
+
+def test_pseudo_words_of_the_lexicon_are_names(transcript: Build, codec: tuple) -> None:
+    _, decode = codec
+    old, new = NAMES[:2]
+    t = transcript(f"read {old}", [("ls", 0, [(f"{new} {old} plain", OUT, "stdout")])])
+    assert classes_of(t, decode, new) == {"name_new"}
+    assert classes_of(t, decode, old) == {"name_seen"}
+    assert classes_of(t, decode, "plain") == {"listing"}
 
 
 def test_the_exit_code_is_not_a_number(transcript: Build, codec: tuple) -> None:

@@ -154,25 +154,20 @@ def quality(results: Sequence[Forecast], bins: int = 10) -> Quality:
     )
 
 
-def choose(calls: Sequence[str], probabilities: Sequence[float | None]) -> int:
+def choose(kinds: Sequence[str], probabilities: Sequence[float | None]) -> int:
     """Index of the sampled action to run: the command with the best forecast, the earliest of equals.
 
-    ``calls`` are parse results: ``ok``, ``done`` or the reason why nothing would run; ``probabilities`` has
-    a number for each ``ok``. When to stop stays the policy's own decision: if its first sample says done,
-    that is taken; later done signals are not. A call that does not parse is run only if no sample is a
-    command.
+    ``kinds`` are those of ``tool_call.Call``: bash, done or malformed; ``probabilities`` has a number for
+    each bash. When to stop stays the policy's own decision: if its first sample says done, that is taken;
+    later done signals are not. A malformed action is taken only if no sample is a command.
 
     Raises:
         ValueError: no sample.
     """
-    if not calls:
+    if not kinds:
         raise ValueError("nothing to choose from")
-    ranked = [
-        (p, -i)
-        for i, (call, p) in enumerate(zip(calls, probabilities, strict=True))
-        if call == "ok" and p is not None
-    ]
-    if calls[0] == "done" or not ranked:
+    ranked = [(p, -i) for i, p in enumerate(probabilities) if kinds[i] == "bash" and p is not None]
+    if kinds[0] == "done" or not ranked:
         return 0
     return -max(ranked)[1]
 
@@ -180,15 +175,17 @@ def choose(calls: Sequence[str], probabilities: Sequence[float | None]) -> int:
 def rerank(
     prefix: Sequence[int],
     actions: Sequence[Sequence[int]],
-    calls: Sequence[str],
+    kinds: Sequence[str],
     glue: Sequence[int],
     zero: Sequence[int],
     scorer: Scorer,
 ) -> int:
-    """Choose among k actions sampled after ``prefix``; ``glue`` is the template from the action to the exit
-    code.
+    """Choose among k actions sampled after ``prefix``.
+
+    ``glue`` is the template from the end of the action to the exit code (``frame(RESPONSE_OPEN)`` and
+    ``frame(EXIT_OPEN)`` of ``agent.prompt``).
     """
-    commands = [i for i, call in enumerate(calls) if call == "ok"]
+    commands = [i for i, kind in enumerate(kinds) if kind == "bash"]
     scored = success_probabilities([[*prefix, *actions[i], *glue] for i in commands], zero, scorer)
     by_action = dict(zip(commands, scored, strict=True))
-    return choose(calls, [by_action.get(i) for i in range(len(calls))])
+    return choose(kinds, [by_action.get(i) for i in range(len(kinds))])

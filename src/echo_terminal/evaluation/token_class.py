@@ -2,9 +2,10 @@
 
 A token takes the class of the word that holds its first character that is not white space. Words are judged
 in this order: the exit code; a word that states a fact of the machine; a number; a name (something that is
-not a plain word: a path, a file name, an identifier), seen earlier in the transcript or never seen;
-everything else (plain words, punctuation, white space) takes the class of the text around it: error, test
-output, listing, file content, other. A path counts as seen when each of its components was.
+not a plain word: a path, a file name, an identifier, or one of the lexicon's pseudo-words), seen earlier in
+the transcript or never seen; everything else (plain words, punctuation, white space) takes the class of the
+text around it: error, test output, listing, file content, other. A path counts as seen when each of its
+components was.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 
 from echo_terminal.agent.transcript import Role, Segment, Transcript
+from echo_terminal.tasks.lexicon import NAMES
 
 Decode = Callable[[list[int]], str]
 
@@ -41,6 +43,7 @@ _ERROR_LINE = re.compile(
     r"|invalid|missing|cannot|unknown|unrecognized)",
     re.IGNORECASE,
 )
+_NAMES = frozenset(NAMES)
 _SEPARATOR = re.compile(r"&&|\|\||[;|\n]")
 _TEST_RUN = re.compile(
     r"\b(pytest|unittest|ctest|tox|(make|npm|cargo|go) test)\b|(^|[\s/])(run[-_]?)?tests?\.(sh|py)\b"
@@ -122,7 +125,7 @@ def _class_of_word(word: str, seen: _Seen, facts: Collection[str]) -> TokenClass
         return TokenClass.FACT
     if _NUMBER.fullmatch(word):
         return TokenClass.NUMBER
-    if any(c.isalpha() for c in word) and not word.isalpha():
+    if word in _NAMES or (any(c.isalpha() for c in word) and not word.isalpha()):
         return TokenClass.NAME_SEEN if seen.has(word) else TokenClass.NAME_NEW
     return None
 
