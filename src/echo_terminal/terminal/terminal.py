@@ -17,6 +17,20 @@ HOSTNAME = "sim"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 CLOCK = 1_717_200_000  # 2024-06-01 00:00:00 UTC, the time at which every episode starts
 
+# The variables of a fresh episode, the same on every engine. TIME_STYLE: listings that do not depend on today.
+ENVIRONMENT = {
+    "HOME": HOME,
+    "LOGNAME": USER,
+    "PATH": PATH,
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "SHELL": "/bin/bash",
+    "TERM": "dumb",
+    "TIME_STYLE": "long-iso",
+    "TZ": "UTC",
+    "USER": USER,
+}
+
 TIMEOUT_EXIT = 124
 KILLED_EXIT = 137
 

@@ -16,10 +16,10 @@ from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.terminal import (
+    ENVIRONMENT,
     HOME,
     HOSTNAME,
     KILLED_EXIT,
-    PATH,
     TIMEOUT_EXIT,
     USER,
     Entry,
@@ -28,15 +28,6 @@ from echo_terminal.terminal.terminal import (
     Status,
 )
 
-ENVIRONMENT = {
-    "HOME": HOME,
-    "USER": USER,
-    "LOGNAME": USER,
-    "PATH": PATH,
-    "SHELL": "/bin/bash",
-    "TERM": "dumb",
-    "TZ": "UTC",
-}
 SYSTEM_FILES = {
     "/etc/passwd": f"root:x:0:0:root:/root:/bin/bash\n{USER}:x:1000:1000::{HOME}:/bin/bash\n",
     "/etc/group": f"root:x:0:\n{USER}:x:1000:\n",
