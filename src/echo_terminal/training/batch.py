@@ -76,10 +76,13 @@ def row_of(transcript: Transcript, target: Target = "output", exclude: Collectio
         raise ValueError(
             "the first token has no context to be predicted from: start the transcript with a prompt"
         )
+    logprobs = np.array(transcript.logprobs, dtype=np.float32)
+    if transcript.scripted:
+        logprobs[:] = np.nan  # nothing was sampled: no ratio may be made of it
     return Row(
         np.array(transcript.ids, dtype=np.int64),
         roles,
-        np.array(transcript.logprobs, dtype=np.float32),
+        logprobs,
         target_mask(transcript, target, exclude),
     )
 
@@ -103,7 +106,7 @@ def make_batch(
     """
     rows = [row_of(transcript, target, exclude) for transcript in transcripts]
     batch = collate(rows, advantages, pad_id=pad_id, policy_rows=policy_rows, env_rows=env_rows)
-    chars = sum(turn.output_chars for transcript in transcripts for turn in transcript.turns)
+    chars = sum(_shown_chars(transcript) for transcript in transcripts)
     if chars and not bool(batch.output_mask.any()):
         raise ValueError(
             f"the turns report {chars} characters of terminal output but no token is marked OUTPUT"
@@ -171,6 +174,13 @@ def micro_batches(lengths: Sequence[int] | Tensor, token_budget: int) -> list[li
         else:
             groups.append([index])
     return groups
+
+
+def _shown_chars(transcript: Transcript) -> int:
+    """Characters of terminal output that the policy read; what did not fit the context any more is not in
+    it."""
+    turns = transcript.turns[:-1] if transcript.finish is Finish.CONTEXT else transcript.turns
+    return sum(turn.output_chars - turn.omitted_chars for turn in turns)
 
 
 def _targets(mask: NDArray[np.bool_]) -> Tensor:

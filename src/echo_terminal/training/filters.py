@@ -1,8 +1,8 @@
 """Which rollouts the environment term may learn from.
 
-``none`` keeps all; ``clean``: every action was well formed and ran (or was the done signal); ``valid``: at
-least one action ran; ``solved``: reward above 0. A rejected row leaves the numerator and the denominator of
-L_Env and stays in the policy term.
+``none`` keeps all; ``clean``: every action was well formed, drew no warning, and ran (or was the done
+signal); ``valid``: at least one action ran; ``solved``: reward above 0. A rejected row leaves the numerator
+and the denominator of L_Env and stays in the policy term.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Filter = Literal["none", "clean", "valid", "solved"]
 
 
 def is_clean(transcript: Transcript) -> bool:
-    """Whether the rollout has turns and each was a well-formed call or the done signal."""
-    return bool(transcript.turns) and all(turn.call in ("ok", "done") for turn in transcript.turns)
+    """Whether the rollout has turns and each was a call or the done signal, without a warning."""
+    return bool(transcript.turns) and all(t.call in ("ok", "done") and not t.warned for t in transcript.turns)
 
 
 def is_valid(transcript: Transcript) -> bool:
