@@ -53,7 +53,7 @@ def test_speed_ups() -> None:
 
 
 def test_deltas_of_table_3() -> None:
-    """Eight deltas follow from the printed values; -18 only from unrounded ones (24.3 and 19.8 give -18.5)."""
+    """Eight follow from the printed values; -18 only from unrounded ones (24.3 and 19.8 give -18.5)."""
     table = published.load("table3", FOLDER)
     deltas = [published.delta_percent(g, e) for g, e in zip(table["grpo"], table["echo"], strict=True)]
     printed = table["delta_pct"].tolist()

@@ -14,21 +14,6 @@ def frame(values: list[list[float]]) -> pd.DataFrame:
     return pd.DataFrame(values, columns=[f"t{i}" for i in range(len(values[0]))], dtype=float)
 
 
-def test_both_bounds_of_missing_verdicts() -> None:
-    """445 attempts, 238 passed, 167 failed, 40 without verdict: 238/445 and 238/405."""
-    bounds = s.verdict_bounds([1] * 238 + [0] * 167 + [None] * 40)
-    assert (bounds.passed, bounds.failed, bounds.missing) == (238, 167, 40)
-    assert round(bounds.low, 4) == 0.5348
-    assert round(bounds.high, 4) == 0.5877
-
-
-def test_verdict_bounds_refuses_other_rewards() -> None:
-    with pytest.raises(ValueError, match="0, 1 or missing"):
-        s.verdict_bounds([0.5])
-    with pytest.raises(ValueError, match="no attempts"):
-        s.verdict_bounds([])
-
-
 def test_pass_matrix_means_attempts_and_counts_missing_as_failure() -> None:
     attempts = pd.DataFrame(
         {

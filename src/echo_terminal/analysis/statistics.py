@@ -4,8 +4,10 @@ Rows are runs (seeds), columns are tasks, entries are pass rates in [0, 1]. Two 
 tasks and the same seeds, so every comparison is paired. Rewards are never pooled over suites.
 
 Deviation from the paper: it gives Wilson intervals and paired Wilcoxon tests of single runs. Here runs are
-repeated, so the interval of a difference resamples seeds and tasks (within their template), and Wilcoxon takes
+repeated, so the interval of a difference resamples seeds and tasks (within templates), and Wilcoxon takes
 each task's mean over seeds as its unit.
+
+Bounds for attempts without a verdict and pass@k are in ``evaluation.pass_at_k``.
 """
 
 from __future__ import annotations
@@ -30,34 +32,6 @@ class Interval(NamedTuple):
     value: float
     low: float
     high: float
-
-
-class Verdicts(NamedTuple):
-    """Pass rate bounds when some attempts have no verdict. ``low`` (missing = failure) is the headline."""
-
-    low: float
-    high: float
-    passed: int
-    failed: int
-    missing: int
-
-
-def verdict_bounds(rewards: Sequence[float | None] | pd.Series) -> Verdicts:
-    """Pass rate with missing verdicts as failures (``low``, the headline) and left out (``high``).
-
-    Raises:
-        ValueError: there is no attempt, or a reward other than 0, 1 or missing.
-    """
-    column = pd.Series(rewards, dtype="float64")
-    if column.empty:
-        raise ValueError("no attempts to rate")
-    if not column.dropna().isin([0.0, 1.0]).all():
-        raise ValueError("rewards must be 0, 1 or missing")
-    missing = int(column.isna().sum())
-    passed = int(column.sum())
-    graded = len(column) - missing
-    high = passed / graded if graded else float("nan")
-    return Verdicts(passed / len(column), high, passed, graded - passed, missing)
 
 
 def pass_matrix(attempts: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,158 @@
+"""Quantities that tables, figures and claims share: one definition each, from the result frames.
+
+Rates are in [0, 1] unless a name or docstring says percent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from echo_terminal.analysis import published, statistics
+from echo_terminal.analysis import results as r
+from echo_terminal.analysis.results import NotRun, Results
+from echo_terminal.analysis.statistics import Interval
+
+
+def total_curve(results: Results, start: str, objective: str) -> pd.DataFrame:
+    """Mean over val, itd and lite of the pass rate, [seed × step]: the paper's total, as a mean."""
+    return sum(r.pass_curve(results, start, objective, s) for s in ("val", "itd", "lite")) / 3.0
+
+
+def speed_curves(results: Results, start: str) -> dict[str, dict[str, pd.DataFrame]]:
+    """Curves [seed × step] of both arms by score: total and lite where evaluated over training; validation."""
+    curves: dict[str, dict[str, pd.DataFrame]] = {}
+    for metric in ("total", "lite"):
+        try:
+            arms = {
+                o: total_curve(results, start, o)
+                if metric == "total"
+                else r.pass_curve(results, start, o, metric)
+                for o in ("grpo", "echo")
+            }
+        except NotRun:
+            continue
+        if all(c.shape[1] >= 4 and not c.isna().to_numpy().any() for c in arms.values()):
+            curves[metric] = arms
+    steps = results.get("train_steps").dropna(subset=["val_pass"])
+    try:
+        curves["validation during training"] = {
+            o: r.select(steps, start=start, objective=o).pivot(
+                index="seed", columns="step", values="val_pass"
+            )
+            for o in ("grpo", "echo")
+        }
+    except NotRun:
+        return curves
+    return curves
+
+
+def speed_up(curves: dict[str, pd.DataFrame]) -> tuple[int, int | None, float]:
+    """GRPO's first best step, ECHO's first step above that score, and their ratio, on the mean over seeds."""
+    grpo, echo = (curves[o].dropna(axis=1).mean(axis=0) for o in ("grpo", "echo"))
+    best = published.best_step(grpo.index.tolist(), grpo.tolist())
+    above = published.step_above(echo.index.tolist(), echo.tolist(), float(grpo.max()))
+    return best, above, published.speed_up(best, above)
+
+
+def behaviour_matrix(rows: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """Runs × tasks means of a statistic of attempts; time-outs and unfinished attempts as shares."""
+    if statistic == "timeouts":
+        values = (rows["timeouts"] > 0).astype(float)
+    elif statistic == "unfinished":
+        values = (~rows["done"].astype(bool)).astype(float)
+    else:
+        values = rows[statistic].astype(float)
+    return values.groupby([rows["seed"], rows["task_id"]]).mean().unstack("task_id").sort_index()
+
+
+def relative_change(grpo: pd.DataFrame, echo: pd.DataFrame, strata: list[str]) -> Interval:
+    """Change from GRPO's mean to ECHO's in percent, with the paired bootstrap interval; NaN if GRPO's is 0."""
+    echo, grpo = statistics.paired(echo, grpo)
+    value = published.delta_percent(grpo.to_numpy().mean(), echo.to_numpy().mean())
+    if np.isnan(value):
+        return Interval(value, value, value)
+    a, b = statistics.bootstrap_means([grpo.to_numpy(), echo.to_numpy()], strata)
+    if (a == 0).any():
+        return Interval(value, float("nan"), float("nan"))
+    return statistics.percentile(value, 100 * (b - a) / a)
+
+
+def env_only_change(rows: pd.DataFrame) -> Interval:
+    """Pass rate at the last step minus step 0, with Newcombe's interval from the two Wilson intervals.
+
+    The attempts count as independent: an approximation, since a task's attempts are alike.
+    """
+    ordered = rows.sort_values("step")
+    if len(ordered) < 2 or ordered["step"].duplicated().any():
+        raise ValueError(
+            "env-only rows need one row a step and at least two steps for each target and filter"
+        )
+    a, b = (
+        statistics.wilson(round(row["pass_rate"] * row["n"]), int(row["n"]))
+        for row in (ordered.iloc[0], ordered.iloc[-1])
+    )
+    value = b.value - a.value
+    low = value - float(np.hypot(b.value - b.low, a.high - a.value))
+    high = value + float(np.hypot(b.high - b.value, a.value - a.low))
+    return Interval(value, low, high)
+
+
+@dataclass(frozen=True)
+class ShareClosed:
+    """Rates in percent, ``gap`` in points and ``share`` in percent; ``share`` has no interval without a gap."""
+
+    grpo: float
+    echo: float
+    sft: float
+    gap: Interval
+    share: Interval
+    seeds: int
+    tasks: int
+
+    @property
+    def lift(self) -> float:
+        """(base + ECHO) − (base + GRPO) in points."""
+        return published.echo_lift(self.grpo, self.echo)
+
+    def flat(self) -> dict[str, float]:
+        """The row that tables and claims store."""
+        return {
+            "grpo": self.grpo,
+            "echo": self.echo,
+            "sft": self.sft,
+            "gap": self.gap.value,
+            "gap_low": self.gap.low,
+            "gap_high": self.gap.high,
+            "lift": self.lift,
+            "share_pct": self.share.value,
+            "low": self.share.low,
+            "high": self.share.high,
+            "seeds": self.seeds,
+            "tasks": self.tasks,
+        }
+
+
+def share_closed(results: Results, base: str, suite: str) -> ShareClosed:
+    """The share of the SFT gap that ECHO closes from a base start, bootstrapped over seeds and tasks.
+
+    Raises:
+        NotRun: one of base+GRPO, base+ECHO, SFT+GRPO is missing.
+    """
+    frames = {**r.arms(results, base, suite), "sft": r.arms(results, "sft", suite, ("grpo",))["grpo"]}
+    matrices = {arm: statistics.pass_matrix(rows) for arm, rows in frames.items()}
+    grpo, echo = statistics.paired(matrices["grpo"], matrices["echo"])
+    grpo, sft = statistics.paired(grpo, matrices["sft"])
+    arrays = [100 * m.to_numpy() for m in (grpo, echo.loc[grpo.index], sft)]
+    draws = statistics.bootstrap_means(arrays, r.templates(frames["grpo"], grpo.columns))
+    rates = [float(a.mean()) for a in arrays]
+    gaps = draws[2] - draws[0]
+    gap = statistics.percentile(published.sft_gap(rates[0], rates[2]), gaps)
+    share = published.share_closed(*rates)
+    if gaps.min() <= 0 <= gaps.max():  # a ratio to a gap that may be nothing has no finite interval
+        interval = Interval(share, float("nan"), float("nan"))
+    else:
+        interval = statistics.percentile(share, 100 * (draws[1] - draws[0]) / gaps)
+    return ShareClosed(rates[0], rates[1], rates[2], gap, interval, *grpo.shape)

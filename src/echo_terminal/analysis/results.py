@@ -1,0 +1,180 @@
+"""The result files of one profile, and how an arm is picked from them.
+
+A file that a profile did not produce is absent, and what needs it is "not run in this profile"; a file that is
+empty or lacks a column is an error. Arms are compared at the last step that both were evaluated at: no step is
+chosen by its score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from echo_terminal.analysis import statistics
+from echo_terminal.evaluation.token_class import TokenClass
+
+RUN = ("start", "objective", "seed", "step")
+ATTEMPTS = (
+    "suite", "task_id", "template", "domain", "machine", *RUN, "attempt", "reward", "done", "turns",
+    "action_tokens", "timeouts", "malformed", "finish",
+)  # fmt: skip
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "attempts": ATTEMPTS,
+    "train_steps": (
+        *RUN, "reward_mean", "loss_policy", "loss_env", "env_ce_output", "env_ce_warning", "grad_norm_policy",
+        "grad_norm_env", "grad_cosine", "entropy", "clip_fraction", "zero_variance_share", "malformed_rate",
+        "unfinished_rate", "tokens", "val_pass",
+    ),
+    "heldout_ce": ("suite", *RUN, "token_class", "n_tokens", "n_bytes", "ce_token_mean", "ce_sequence_mean"),
+    "verifier_free": ("target_suite", "filter", "step", "pass_rate", "n"),
+    "forecast": ("start", "objective", "seed", "auroc", "brier"),
+    "controls": (*ATTEMPTS, "variant"),
+    "sweeps": (*ATTEMPTS, "factor", "level"),
+    "behaviour": ("statistic", "start", "objective", "seed", "suite", "value", "low", "high"),
+}  # fmt: skip
+REQUIRED = ("attempts", "train_steps", "heldout_ce")
+SUITES = ("val", "itd", "lite", "hard", "pyterm")
+STARTS = ("base_small", "base_medium", "sft", "actobs")
+OUTPUT_CLASSES = tuple(c.value for c in TokenClass)
+
+
+class NotRun(Exception):
+    """What was asked for is not part of this profile. The message is the rule, in words for the reader."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The frames of one profile; ``frames`` holds those that exist, by file stem."""
+
+    profile: str
+    frames: dict[str, pd.DataFrame]
+
+    def get(self, name: str) -> pd.DataFrame:
+        """A frame by file stem.
+
+        Raises:
+            NotRun: the profile did not produce it.
+        """
+        if name not in self.frames:
+            raise NotRun(f"{name}.parquet is not produced in this profile")
+        return self.frames[name]
+
+    @property
+    def starts(self) -> list[str]:
+        """Starting policies with attempts, in the paper's order."""
+        return ordered(self.get("attempts")["start"].unique(), STARTS)
+
+    @property
+    def suites(self) -> list[str]:
+        """Evaluated suites, in the paper's order."""
+        return ordered(self.get("attempts")["suite"].unique(), SUITES)
+
+
+def ordered(values: Iterable[str], first: tuple[str, ...]) -> list[str]:
+    """Known names in their fixed order, then the others by name."""
+    known = set(values)
+    return [v for v in first if v in known] + sorted(known - set(first))
+
+
+def load(folder: Path) -> Results:
+    """Read ``results/<profile>``.
+
+    Raises:
+        FileNotFoundError: a required file is absent.
+        ValueError: a file is empty or lacks columns.
+    """
+    frames = {}
+    for name, columns in COLUMNS.items():
+        path = folder / f"{name}.parquet"
+        if not path.exists():
+            if name in REQUIRED:
+                raise FileNotFoundError(
+                    f"{path} is missing: run the pipeline of this profile first (make repro)"
+                )
+            continue
+        frame = pd.read_parquet(path)
+        if frame.empty:
+            raise ValueError(f"{path} is empty: delete it and run its stage again")
+        lacking = [c for c in columns if c not in frame]
+        if lacking:
+            raise ValueError(f"{path} lacks {', '.join(lacking)}: run its stage again")
+        frames[name] = frame
+    return Results(folder.name, frames)
+
+
+def select(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """Rows where every named column has the given value.
+
+    Raises:
+        NotRun: there is none.
+    """
+    kept = frame
+    for column, value in values.items():
+        kept = kept[kept[column] == value]
+    if kept.empty:
+        raise NotRun("no run of " + ", ".join(f"{c} {v}" for c, v in values.items()) + " in this profile")
+    return kept
+
+
+def start_rows(results: Results, start: str, suite: str) -> pd.DataFrame:
+    """Attempts of a starting policy (step 0); one arm's rows, since every arm starts from the same policy."""
+    rows = select(results.get("attempts"), start=start, suite=suite, step=0)
+    return rows[rows["objective"] == sorted(rows["objective"].unique())[0]]
+
+
+def common_step(frame: pd.DataFrame, objectives: Iterable[str]) -> int:
+    """The last step that every one of ``objectives`` was evaluated at, on every seed it has.
+
+    Raises:
+        NotRun: an objective has no rows, or there is no common step after 0.
+    """
+    common: set[int] | None = None
+    for objective in objectives:
+        for _, run in select(frame, objective=objective).groupby("seed"):
+            steps = set(run["step"].astype(int))
+            common = steps if common is None else common & steps
+    trained = {s for s in common or set() if s > 0}
+    if not trained:
+        raise NotRun(f"no step after 0 is common to {', '.join(objectives)} in this profile")
+    return max(trained)
+
+
+def arms(
+    results: Results, start: str, suite: str, objectives: tuple[str, ...] = ("grpo", "echo")
+) -> dict[str, pd.DataFrame]:
+    """Attempts of each objective at the common last step, keyed by objective."""
+    rows = select(results.get("attempts"), start=start, suite=suite)
+    step = common_step(rows, objectives)
+    return {o: select(rows, objective=o, step=step) for o in objectives}
+
+
+def templates(rows: pd.DataFrame, tasks: Iterable[str]) -> list[str]:
+    """The template of each task: the strata of the bootstrap."""
+    of = rows.drop_duplicates("task_id").set_index("task_id")["template"]
+    return [str(of[t]) for t in tasks]
+
+
+def pass_curve(results: Results, start: str, objective: str, suite: str) -> pd.DataFrame:
+    """Pass rate [seed × step] over training; step 0 is the starting policy's rate on every seed."""
+    rows = select(results.get("attempts"), start=start, objective=objective, suite=suite)
+    curve = (
+        rows.assign(reward=rows["reward"].astype("float64").fillna(0.0))
+        .groupby(["seed", "step"])["reward"]
+        .mean()
+        .unstack("step")
+    )
+    if 0 not in curve:
+        curve.insert(0, 0, statistics.pass_matrix(start_rows(results, start, suite)).to_numpy().mean())
+    return curve.sort_index(axis=1)
+
+
+def output_ce(rows: pd.DataFrame) -> pd.DataFrame:
+    """Held-out CE of all terminal-output tokens, nats a token, [seed × step]: class means by token count."""
+    rows = rows[rows["token_class"].isin(OUTPUT_CLASSES)]
+    if rows.empty:
+        raise NotRun("no held-out CE of terminal-output tokens in this profile")
+    nats = (rows["ce_token_mean"] * rows["n_tokens"]).groupby([rows["seed"], rows["step"]]).sum()
+    return (nats / rows.groupby(["seed", "step"])["n_tokens"].sum()).unstack("step").sort_index(axis=1)
