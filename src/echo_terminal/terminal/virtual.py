@@ -136,6 +136,8 @@ class VirtualTerminal:
         for part in _prefixes(parent):
             if not self._open.exists(part) or self._is_link(part):
                 return None
+            if self._open.fs().stat(part)["file_type"] != "directory":
+                return None
         for item in self._open.fs().read_dir(parent or "/"):
             if item["name"] == name:
                 return _entry_of(item["metadata"], path, self._open)
