@@ -3,9 +3,9 @@
 Weights are interchangeable with transformers' ``Qwen3ForCausalLM`` (``weights.py`` reads and writes its folders). Inside, the
 query/key/value and gate/up projections are fused, since at these sizes the number of kernel calls is the cost.
 
-Random start: two measures stand in for what a large pre-trained model brings. Embedding channel 0 is a constant, and one
-attention head of layer 0 starts as a previous-token head (``init_previous_token_head``): with it copying (induction) is
-learnt in a minute instead of many. Both are ordinary values of ordinary Qwen3 weights, trained like all others.
+Random start: two heads are wired to copy (``init_copying_heads``), which stands in for what a large pre-trained model brings:
+left to itself a model of this size spends most of its training on learning to repeat a name. They are ordinary values of
+ordinary Qwen3 weights and are trained like all others.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class ModelParams(StrictModel):
     head_dim: int = 32
     intermediate_size: int = 256
     max_positions: int = 512
-    rope_theta: float = 10000.0
+    rope_theta: float = 1_000_000.0
     rms_norm_eps: float = 1e-6
     tie_embeddings: bool = True
-    previous_token_head: bool = True
+    copying_heads: bool = True
 
 
 class RMSNorm(nn.Module):
@@ -151,35 +151,51 @@ def new_model(params: ModelParams, vocab_size: int, seed: int) -> Qwen3:
                 linear.weight.normal_(0, linear.in_features**-0.5, generator=generator)
             for linear in (block.out, block.down):  # residual branches start small (GPT-2's rule)
                 linear.weight.mul_((2 * params.num_layers) ** -0.5)
-        if params.previous_token_head:
-            init_previous_token_head(model, generator)
+        if params.copying_heads:
+            init_copying_heads(model, generator)
     return model
 
 
-def init_previous_token_head(
-    model: Qwen3, generator: torch.Generator, pairs: int = 4, gain: float = 2.0
-) -> None:
-    """Make head 0 of layer 0 attend one token back at the start.
+def init_copying_heads(model: Qwen3, generator: torch.Generator) -> None:
+    """Wire two heads so that the random start can copy: "the token after the last place where this token stood".
 
-    Channel 0 of every embedding is the constant 1, so query and key of that head can be constant vectors. With the query at
-    angle 0 and the key at angle theta_i in rotary pair i, their score at distance d is the sum of cos((d - 1) theta_i): the
-    largest at d = 1. ``gain`` on both norms sharpens it.
+    Head 0 of layer 0 attends one token back: channel 0 of every embedding is the constant 1, so its query and key are constant
+    vectors; with the query at angle 0 and the key at angle theta_i in rotary pair i, their score at distance d is the sum of
+    cos((d - 1) theta_i), the largest at d = 1. It writes a projection of the token before into the residual. Head 0 of layer 1 matches that projection against the current token
+    (in slow rotary pairs, where content is not washed out by distance) and writes the matched position's own token.
     """
-    p, block = model.params, model.blocks[0]
-    half = p.head_dim // 2
-    theta = [p.rope_theta ** -(i / half) for i in range(pairs)]
+    p, (first, second) = model.params, model.blocks[:2]
+    dim, width, half, gain = p.head_dim, p.hidden_size, p.head_dim // 2, 2.5
+    key_row, value_row = p.num_heads * dim, (p.num_heads + p.num_kv_heads) * dim
+
+    def projection() -> Tensor:
+        rows = torch.empty(width, dim).normal_(0, 1, generator=generator)
+        rows[0] = 0  # the constant channel carries no content
+        return torch.linalg.qr(rows).Q.T  # [dim, width], orthonormal rows
+
+    read, write, copy = projection(), projection(), projection()
     with torch.no_grad():
         model.embed.weight[:, 0] = 1.0
-        query = block.qkv.weight[: p.head_dim]
-        key = block.qkv.weight[p.num_heads * p.head_dim :][: p.head_dim]
-        for rows in (query, key):
-            rows.normal_(0, 0.02 * p.hidden_size**-0.5, generator=generator)
-        for i, angle in enumerate(theta):
-            query[i, 0] = 1.0
-            key[i, 0], key[i + half, 0] = math.cos(angle), math.sin(angle)
-            for norm in (block.q_norm, block.k_norm):
+        query, key = first.qkv.weight[:dim], first.qkv.weight[key_row : key_row + dim]
+        query.zero_()
+        key.zero_()
+        for i in range(3):
+            angle = p.rope_theta ** -(i / half)
+            query[i, 0], key[i, 0], key[i + half, 0] = 1.0, math.cos(angle), math.sin(angle)
+            for norm in (first.q_norm, first.k_norm):
                 norm.weight[i] = norm.weight[i + half] = gain
-        block.out.weight[:, : p.head_dim].normal_(0, 0.3 * p.head_dim**-0.5, generator=generator)
+        first.qkv.weight[value_row : value_row + dim] = read
+        first.out.weight[:, :dim] = 0.5 * write.T
+        slow = [i for i in range(half) if p.rope_theta ** -(i / half) < 0.02]
+        slow += [i + half for i in slow]
+        query, key = second.qkv.weight[:dim], second.qkv.weight[key_row : key_row + dim]
+        query.zero_()
+        key.zero_()
+        query[slow], key[slow] = read[: len(slow)], write[: len(slow)]
+        for norm in (second.q_norm, second.k_norm):
+            norm.weight[slow] = gain
+        second.qkv.weight[value_row : value_row + dim] = copy
+        second.out.weight[:, :dim] = copy.T
 
 
 def parameter_count(model: nn.Module) -> int:

@@ -178,7 +178,7 @@ def load_policy(folder: Path | str, device: str = "cpu", dtype: torch.dtype = to
         rope_theta=float(rope),
         rms_norm_eps=config["rms_norm_eps"],
         tie_embeddings=config["tie_word_embeddings"],
-        previous_token_head=False,
+        copying_heads=False,
     )
     tokenizer = load_tokenizer(folder)
     if tokenizer.vocab_size > config["vocab_size"]:
