@@ -166,7 +166,7 @@ def last_rows(screen: list[Piece], rows: int, columns: int) -> list[Piece]:
     for line in reversed(text.split("\n")):
         need = max(1, -(-len(line) // columns))
         if need > rows:
-            start -= rows * columns
+            start -= max(0, len(line) - (need - rows) * columns)
             break
         start, rows = start - len(line) - 1, rows - need
     start = max(start, 0) if start < 0 or text[start : start + 1] != "\n" else start + 1
