@@ -39,6 +39,7 @@ from echo_terminal.terminal.terminal import (
 )
 
 TICK = 0.1  # seconds between looks at memory and output while a command runs
+SETTLE = 0.05  # seconds that background children are watched after a command
 GRACE = 0.25  # seconds from SIGINT to SIGKILL, and from there to a new shell
 
 
@@ -113,8 +114,7 @@ class BubblewrapTerminal:
         if event.kind in ("timeout", "limit"):
             status = Status.TIMEOUT if event.kind == "timeout" else Status.KILLED
             event = self._stop()
-        crowded = event.kind == "done" and len(self._processes()) > self.params.processes // 2
-        if crowded:  # a fork bomb in the background would starve the next command
+        if event.kind == "done" and self._crowded():
             status, event = Status.KILLED, self._end_shell()
         code, left = event.code, event.kind == "died"
         stdout, stderr = self._output(out), self._output(err)
@@ -174,6 +174,13 @@ class BubblewrapTerminal:
             return True
         resident = sum(_resident(pid) for pid in [self._first, *self._processes()])
         return resident > self.params.memory_mb << 20
+
+    def _crowded(self) -> bool:
+        """Whether background processes would starve the next command; a fork bomb shows itself within ``SETTLE``."""
+        if len(self._processes()) <= 1:
+            return False
+        time.sleep(SETTLE)
+        return len(self._processes()) > self.params.processes // 2
 
     def _stop(self) -> shell.Event:
         """End the running command: SIGINT for all, SIGKILL for the children, then the shell itself."""

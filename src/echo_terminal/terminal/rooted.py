@@ -29,8 +29,7 @@ class RootedTree:
                 info = os.fstat(handle)
                 if not stat.S_ISREG(info.st_mode) or info.st_size > READ_LIMIT:
                     return None
-                with open(f"/proc/self/fd/{handle}", "rb") as file:
-                    return file.read(READ_LIMIT)
+                return _content(handle, stat.S_IMODE(info.st_mode))
         except OSError as error:
             if error.errno in _UNREACHABLE:
                 return None
@@ -74,6 +73,20 @@ class RootedTree:
 
 
 _UNREACHABLE = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP})
+
+
+def _content(handle: int, mode: int) -> bytes:
+    """Bytes behind an O_PATH descriptor of a file that we own, if need be with read permission for a moment."""
+    path = f"/proc/self/fd/{handle}"
+    locked = not os.access(path, os.R_OK)
+    if locked:
+        os.chmod(path, mode | stat.S_IRUSR)
+    try:
+        with open(path, "rb") as file:
+            return file.read(READ_LIMIT)
+    finally:
+        if locked:
+            os.chmod(path, mode)
 
 
 def _entry(name: str, folder: int) -> Entry | None:
