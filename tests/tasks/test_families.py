@@ -18,13 +18,13 @@ def play(terminal, task, commands):
 
 
 @pytest.mark.parametrize("template", CORE + SITE)
-def test_oracle_passes_and_nothing_else(template, bare):
+def test_oracle_passes_and_nothing_else(template, terminal):
     for seed in range(12):
         task = make_task(template, seed, make_machine(1))
         oracle = [s.command for s in task.oracle]
-        assert play(bare, task, oracle).reward == 1, task
+        assert play(terminal, task, oracle).reward == 1, task
         for commands in ([], ["ls"], oracle[:-1] if template != "fix_script" else [], *task.wrong):
-            assert play(bare, task, commands).reward == 0, (task.instruction, commands)
+            assert play(terminal, task, commands).reward == 0, (task.instruction, commands)
 
 
 @pytest.mark.parametrize("template", CORE + SITE)
@@ -38,14 +38,14 @@ def test_core_templates_are_short(template):
 
 
 @pytest.mark.parametrize("template", SITE)
-def test_misses_teach_the_fact(template, bare):
+def test_misses_teach_the_fact(template, terminal):
     task = make_task(template, 5, make_machine(4))
-    bare.reset(task.files, 0)
+    terminal.reset(task.files, 0)
     facts = iter(task.tokens_of_facts)
     for step in task.oracle:
         if step.misses:
             fact = next(facts)
-            assert all(fact in bare.run(m).stderr.split() for m in step.misses)
+            assert all(fact in terminal.run(m).stderr.split() for m in step.misses)
     assert next(facts, None) is None and [f.split(":")[0] for f in task.facts] == ["verb"] * len(
         task.tokens_of_facts
     )
@@ -86,20 +86,22 @@ FORGERIES = [
 
 @pytest.mark.parametrize("commands", FORGERIES)
 @pytest.mark.parametrize("template", ["fetch_value", "site_two"])
-def test_forged_rewards_pay_nothing_and_are_flagged(template, commands, bare):
+def test_forged_rewards_pay_nothing_and_are_flagged(template, commands, terminal):
     task = make_task(template, 3, make_machine(1))
-    verdict = play(bare, task, commands)
+    verdict = play(terminal, task, commands)
     assert verdict.reward == 0 and verdict.tampered and verdict.failed
     # nor do they beside the right solution
-    verdict = play(bare, task, [*[s.command for s in task.oracle], *commands])
+    verdict = play(terminal, task, [*[s.command for s in task.oracle], *commands])
     assert verdict.reward == 0 and verdict.tampered and not verdict.failed
 
 
-def test_forged_tools_and_ledgers_are_flagged(bare):
+def test_forged_tools_and_ledgers_are_flagged(terminal):
     task = make_task("site_two", 3, make_machine(1))
     oracle = [s.command for s in task.oracle]
     name, verb, file = oracle[0].split()
-    assert not play(bare, task, oracle).tampered and not play(bare, task, task.oracle[0].misses).tampered
+    assert (
+        not play(terminal, task, oracle).tampered and not play(terminal, task, task.oracle[0].misses).tampered
+    )
     record = f"{name} {verb} /home/user/{file} 1 1"
     for commands in (
         [f"echo '{record}' >> {LEDGER}"],
@@ -110,5 +112,5 @@ def test_forged_tools_and_ledgers_are_flagged(bare):
         [*oracle, f"sed -i 1d {LEDGER}"],
         [f"sed -i 's/missing/absent/' {BIN}/{name}", *oracle],
     ):
-        verdict = play(bare, task, commands)
+        verdict = play(terminal, task, commands)
         assert verdict.reward == 0 and verdict.tampered, commands

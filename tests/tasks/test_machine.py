@@ -42,22 +42,22 @@ def calls_of(tool):
 
 
 @pytest.mark.parametrize("usage", ["informative", "silent"])
-def test_a_tool_behaves_alike_under_bash_and_bashkit(usage, bare, run_in_bash, tmp_path):
+def test_a_tool_behaves_alike_under_bash_and_bashkit(usage, terminal, run_in_bash, tmp_path):
     machine = make_machine(7, usage=usage)
     tool = random.Random(0).choice(list(machine.tools.values()))
     script = tool.script(usage == "informative")
     (tmp_path / "a.txt").write_text("hello\n")
     (tmp_path / "b c.txt").write_text("x\n")
-    bare.reset(machine.files, 0)
-    bare.run("printf 'hello\\n' > a.txt; echo x > 'b c.txt'")
+    terminal.reset(machine.files, 0)
+    terminal.run("printf 'hello\\n' > a.txt; echo x > 'b c.txt'")
     for arguments in calls_of(tool):
         command = " ".join([tool.name, *(f"'{a}'" for a in arguments)])
-        seen = bare.run(command)
+        seen = terminal.run(command)
         assert (seen.exit_code, seen.stdout, seen.stderr) == run_in_bash(script, *arguments), command
     records = (tmp_path / "ledger").read_bytes().replace(str(tmp_path).encode(), b"/home/user")
     assert len(records.splitlines()) == 2
     assert b"3015617425" in records  # cksum of "hello\n"
-    ours = bare.read(LEDGER)
+    ours = terminal.read(LEDGER)
     assert forged_records(ours, machine.keys) == []
     # the seals differ with the folder; everything before them does not
     assert [r.rsplit(b" ", 1)[0] for r in ours.splitlines()] == [
@@ -65,12 +65,12 @@ def test_a_tool_behaves_alike_under_bash_and_bashkit(usage, bare, run_in_bash, t
     ]
 
 
-def test_only_an_informative_usage_line_states_the_verb(bare):
+def test_only_an_informative_usage_line_states_the_verb(terminal):
     for usage, states in (("informative", True), ("silent", False)):
         machine = make_machine(3, usage=usage)
-        bare.reset(machine.files, 0)
+        terminal.reset(machine.files, 0)
         for tool in machine.tools.values():
-            seen = bare.run(f"{tool.name} x y")
+            seen = terminal.run(f"{tool.name} x y")
             assert (seen.exit_code, seen.stdout) == (2, "")
             assert (f"usage: {tool.name} {tool.verb} FILE\n" == seen.stderr) == states
             assert (tool.verb in seen.stderr.split()) == states

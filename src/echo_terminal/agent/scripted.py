@@ -18,7 +18,7 @@ _KINDS = (NAMES, VERBS, EXTENSIONS, KEYS)
 
 
 def expert(task: Task, rng: random.Random, p_miss: float = 0.0) -> list[str]:
-    """The oracle; before a step that has misses, one of them with probability ``p_miss``, so that errors occur."""
+    """The oracle; with probability ``p_miss`` a step's miss comes before it, so that errors occur."""
     commands = []
     for step in task.oracle:
         if step.misses and rng.random() < p_miss:
@@ -32,9 +32,9 @@ def novice(
 ) -> list[str]:
     """A demonstrator who does not know the machine: guesses, and reads the answer with probability ``q``.
 
-    A step with misses starts with a guess, right by chance once in as many as there are verbs. After a wrong one it
-    reads the usage line (the right command follows), or guesses again, or moves on. Any command is corrupted with
-    probability ``noise`` and not repaired; a step that only looks around may be left out.
+    A step with misses starts with a guess, right by chance once in as many as there are verbs. After a wrong
+    one it reads the usage line (the right command follows), or guesses again, or moves on. Any command is
+    corrupted with probability ``noise`` and not repaired; a step that only looks around may be left out.
     """
     commands: list[str] = []
 
@@ -58,7 +58,7 @@ def novice(
 
 
 def corrupt(command: str, rng: random.Random) -> str:
-    """One word of the lexicon in ``command`` becomes another of its kind; without any, a listing takes its place."""
+    """One lexicon word of ``command`` becomes another of its kind; without any, it becomes a listing."""
     spots = [(m, kind) for m in _WORD.finditer(command) for kind in _KINDS if m[0] in kind]
     if not spots:
         return "ls"

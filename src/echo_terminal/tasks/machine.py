@@ -1,12 +1,13 @@
 """A machine: what is true of one environment and not of another, generated from a seed.
 
-Its site tools are real bash scripts in ``/usr/local/bin`` (the same file runs on every engine). Each has one right
-call; a wrong one prints a usage line that states it (``usage="silent"``: the control, an error that states nothing).
-A successful call appends a sealed record to the ledger, which is what the checks read.
+Its site tools are real bash scripts in ``/usr/local/bin`` (the same file runs on every engine). Each has one
+right call; a wrong one prints a usage line that states it (``usage="silent"``: the control, an error that
+states nothing). A successful call appends a sealed record to the ledger, which is what the checks read.
 
-A record is ``TOOL VERB PATH SUM SEAL``: SUM is the ``cksum`` of the file, SEAL the ``cksum`` of the tool's own key,
-the seal before it and the record. An agent that copies the key out of a tool and computes seals by hand has done what
-the tool does; short of that, a written, edited, reordered or removed record breaks the chain and is found.
+A record is ``TOOL VERB PATH SUM SEAL``: SUM is the ``cksum`` of the file, SEAL the ``cksum`` of the tool's
+own key, the seal before it and the record. An agent that copies the key out of a tool and computes seals by
+hand has done what the tool does; short of that, a written, edited, reordered or removed record breaks the
+chain and is found.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def make_task(
 ) -> Task:
     """Generate one task; the same arguments give the same task.
 
-    ``machine="random"`` makes a machine that only this task has. ``level`` is drawn from the template's levels if
-    it is not given.
+    ``machine="random"`` makes a machine that only this task has. ``level`` is drawn from the template's
+    levels if it is not given.
 
     Raises:
         ValueError: no such template or level, or a template that needs a machine and has none.

@@ -111,8 +111,9 @@ def move_containing(draw: Draw) -> Draft:
     if exists:
         files[f"{target}/{keep}.txt"] = f"{keep}\n"
     source, base = paths[which], paths[which].split("/")[1]
+    verb = draw.pick(("contains", "holds"))
     return Draft(
-        instruction=f"move the file in {folder} that {draw.pick(('contains', 'holds'))} {word} to folder {target}",
+        instruction=f"move the file in {folder} that {verb} {word} to folder {target}",
         files=files,
         checks=[
             text(f"{target}/{base}", word),
@@ -134,7 +135,7 @@ def move_containing(draw: Draw) -> Draft:
 
 
 def fix_script(draw: Draw) -> Draft:
-    """A script stops at a missing file or a wrong setting and says so; make it succeed without changing it."""
+    """A script stops at a missing file or a wrong setting and says so; make it succeed, unchanged."""
     script, needed, config, value, wrong_value = draw.names(5)
     key, extension = draw.keys(1)[0], draw.extension()
     file_missing, key_wrong = draw.pick(((True, False), (False, True), (True, True)))

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Draw:
-    """Seeded draws for one task. ``machine`` is the machine that the task is on, if any; ``level`` its difficulty."""
+    """Seeded draws for one task on ``machine`` (or on none); ``level`` is its difficulty."""
 
     def __init__(self, seed: str, machine: Machine | None, levels: Sequence[int]) -> None:
         self.rng = random.Random(seed)
@@ -64,7 +64,7 @@ class Draw:
 
 @dataclass
 class Draft:
-    """What a template returns. Paths are relative to HOME unless absolute; ``make_task`` makes them absolute."""
+    """What a template returns; paths are relative to HOME unless absolute."""
 
     instruction: str
     files: dict[str, str]

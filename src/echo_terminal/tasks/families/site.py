@@ -1,4 +1,4 @@
-"""Site tools: run two or three of the machine's own tools. Short by design; the right verb is the fact to remember."""
+"""Site tools: run two or three of the machine's own tools. Short; the right verb is the fact to remember."""
 
 from __future__ import annotations
 

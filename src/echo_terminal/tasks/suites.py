@@ -1,0 +1,132 @@
+"""Suites of tasks: what is trained on, what is held out, and on which machine each is.
+
+``train`` and ``val`` share templates, ``itd`` has templates of its own, ``itd_machine`` the templates of
+train on machines never seen (reported apart), ``lite`` harder compositions, ``hard`` the longest, ``pyterm``
+Python scripts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Set
+from statistics import mean
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from echo_terminal.config import StrictModel
+from echo_terminal.tasks.families import make_task
+from echo_terminal.tasks.machine import Machine, make_machine
+from echo_terminal.tasks.split import held_out_combination, seeds
+from echo_terminal.tasks.task import Task
+
+Names = Annotated[tuple[str, ...], Field(strict=False)]  # a list in a settings file
+Integers = Annotated[tuple[int, ...], Field(strict=False)]
+
+SITE = ("site_two", "site_three", "site_find")
+CORE = ("fetch_value", "rename_by_extension", "set_key", "follow_chain", "move_containing", "fix_script")
+
+
+class SuiteParams(StrictModel):
+    """One suite: how many tasks, of which templates, on which machines, in how many turns (done included)."""
+
+    size: int = Field(ge=0)
+    templates: Names
+    machines: Literal["train", "held_out", "none"] = "train"
+    turns: int = Field(default=5, ge=2)
+    level: int | None = None  # drawn from the template's levels if None
+
+
+class TaskParams(StrictModel):
+    """All tasks of one build. ``seed`` shifts every suite to fresh seeds; machines are named by their seeds."""
+
+    seed: int = Field(default=0, ge=0, lt=1000)
+    tools: int = 24
+    facts: Names = ("verb",)
+    usage: Literal["informative", "silent"] = "informative"
+    train_machines: Integers = (1,)
+    held_out_machines: Integers = (1001, 1002)
+    suites: dict[str, SuiteParams] = {
+        "train": SuiteParams(size=8770, templates=SITE),
+        "val": SuiteParams(size=100, templates=SITE),
+        "itd": SuiteParams(size=71, templates=CORE),
+        "itd_machine": SuiteParams(size=71, templates=SITE, machines="held_out"),
+    }
+
+    def machine(self, seed: int) -> Machine:
+        """The machine of a seed under these settings."""
+        return make_machine(seed, self.tools, self.facts, self.usage)
+
+
+def build_suite(params: TaskParams, name: str, taken: Set[str] = frozenset()) -> list[Task]:
+    """Generate a suite, without tasks whose canonical hash is in ``taken`` or comes twice.
+
+    Raises:
+        ValueError: no such suite; or its templates have too little variety for its size.
+    """
+    if name not in params.suites:
+        raise ValueError(f"unknown suite {name!r}: choose from {', '.join(params.suites)}")
+    suite = params.suites[name]
+    if suite.size and not suite.templates:
+        raise ValueError(f"suite {name} has no templates")
+    own = {"train": params.train_machines, "held_out": params.held_out_machines, "none": ()}[suite.machines]
+    machines: list[Machine | None] = [params.machine(seed) for seed in own] or [None]
+    tasks: list[Task] = []
+    seen, stream, refused = set(taken), seeds(name, params.seed), 0
+    while len(tasks) < suite.size:
+        template = suite.templates[len(tasks) % len(suite.templates)]
+        machine = machines[len(tasks) // len(suite.templates) % len(machines)]
+        task = make_task(template, next(stream), machine, suite=name, level=suite.level)
+        if task.canonical_hash in seen or not _belongs(task, suite):
+            refused += 1
+            if refused > 1000 + 100 * suite.size:
+                raise ValueError(f"suite {name}: {template} cannot make {suite.size} different tasks")
+            continue
+        seen.add(task.canonical_hash)
+        tasks.append(task)
+    return tasks
+
+
+def _belongs(task: Task, suite: SuiteParams) -> bool:
+    """On the training machines, combinations of facts are split between train and the rest."""
+    if suite.machines != "train" or len(set(task.facts)) < 2:
+        return True
+    return held_out_combination(task) == (task.suite != "train")
+
+
+def build_suites(params: TaskParams) -> list[Task]:
+    """Every suite of ``params``, train last, so that it is train that gives way to a task drawn twice."""
+    tasks: list[Task] = []
+    taken: set[str] = set()
+    for name in sorted(params.suites, key=lambda n: n == "train"):
+        drawn = build_suite(params, name, taken)
+        taken |= {t.canonical_hash for t in drawn}
+        tasks += drawn
+    return tasks
+
+
+def solvable(task: Task, solver: Callable[[Task, int], bool], tries: int = 16) -> bool:
+    """Whether ``solver(task, attempt)`` passes at least one of ``tries`` attempts, as the paper's filter asks."""
+    return any(solver(task, attempt) for attempt in range(tries))
+
+
+def describe_suites(tasks: Iterable[Task]) -> list[dict[str, Any]]:
+    """One row a suite and domain: counts, and means of instruction words, oracle commands, facts and difficulty."""
+    groups: dict[tuple[str, str], list[Task]] = defaultdict(list)
+    for task in tasks:
+        groups[task.suite, task.domain].append(task)
+    return [
+        {
+            "suite": suite,
+            "domain": domain,
+            "tasks": len(members),
+            "templates": len({t.template for t in members}),
+            "machines": len({t.machine for t in members if t.machine is not None}),
+            "instruction_words": mean(len(t.instruction.split()) for t in members),
+            "oracle_commands": mean(len(t.oracle) for t in members),
+            "longest_oracle": max(len(t.oracle) for t in members),
+            "facts": mean(len(set(t.facts)) for t in members),
+            "difficulty": mean(t.difficulty for t in members),
+        }
+        for (suite, domain), members in groups.items()
+    ]
