@@ -64,6 +64,8 @@ def test_stopped_must_agree_with_the_last_id(char_codec, saying, task) -> None:
     for ids, stopped in (([200], True), ([200, 0], False), ([], True)):
         with pytest.raises(ValueError, match="stopped"):
             episode.act(ids, [0.0] * len(ids), stopped)
+    with pytest.raises(ValueError, match="1 ids but 2 log-probs"):
+        episode.act([0], [0.0, 0.0], stopped=True)
     assert episode.transcript.turns == []
 
 

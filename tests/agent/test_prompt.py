@@ -133,6 +133,15 @@ def test_frames_hold_every_frame_of_every_message(task) -> None:
     assert len(set(FRAMES)) == len(FRAMES)
 
 
+def test_a_policy_may_sample_the_frames_of_an_action_and_no_others(bpe_codec) -> None:
+    def ids(frame: str) -> list[int]:
+        return bpe_codec.frame(frame)
+
+    for frame in FRAMES:
+        assert len(ids(frame)) == 1 and bpe_codec.decode(ids(frame)) == frame
+        assert (ids(frame)[0] in bpe_codec.forbidden_ids) == (frame not in ACTION_FRAMES)
+
+
 def test_the_system_message_shows_calls_that_parse() -> None:
     assert parse_action(SYSTEM, truncated=False) == Call("bash", "ls -la", "later_calls")
 

@@ -72,6 +72,8 @@ class Episode:
         """
         if self.done:
             raise RuntimeError(f"the episode is over ({self.transcript.finish})")
+        if len(ids) != len(logprobs):
+            raise ValueError(f"{len(ids)} ids but {len(logprobs)} log-probs")
         if len(ids) > self.budget:
             raise ValueError(f"{len(ids)} tokens in an action that may have {self.budget}")
         if stopped != (len(ids) > 0 and ids[-1] in self.codec.stop_ids):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from echo_terminal.agent.prompt import FRAMES
+from echo_terminal.agent.prompt import ACTION_FRAMES, FRAMES
 from echo_terminal.config import StrictModel
 
 PAD, END, START = "<|endoftext|>", "<|im_end|>", "<|im_start|>"
@@ -67,8 +67,8 @@ class PolicyTokenizer:
         self.forbidden_ids: tuple[int, ...] = tuple(i for i in self.control_ids if i not in actionable)
 
     def _actionable(self) -> set[int]:
-        text = "".join(f for f in FRAMES if "<|im_start|>" not in f and "tool_response" not in f)
-        return set(self._frame(text + "<think></think><tool_call></tool_call>")) | set(self.stop_ids)
+        parts = (*ACTION_FRAMES, "<think>", "</think>", "<tool_call>", "</tool_call>")
+        return {i for part in parts for i in self._frame(part)}
 
     def _encode(self, text: str) -> list[int]:
         return self._plain.encode(text, add_special_tokens=False).ids
