@@ -33,7 +33,7 @@ MINIMUM_JAVA = 17
 #: what Sail 0.7.2 accepts and does wrong without a word
 REFUSED = {
     "partitionoverwritemode": "it replaces the whole table, not the partitions at hand",
-    "mergeschema": "new columns read as 0 or vanish; use lake.tables.migrate",
+    "mergeschema": "new columns may read as 0 or vanish; use lake.tables.migrate",
     "overwriteschema": "the schema of a table is changed by lake.tables.migrate only",
     "txnappid": "it is ignored and rows double; lake.tables.append is idempotent",
     "txnversion": "it is ignored and rows double; lake.tables.append is idempotent",
