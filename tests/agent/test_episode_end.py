@@ -69,6 +69,17 @@ def test_stopped_must_agree_with_the_last_id(char_codec, saying, task) -> None:
     assert episode.transcript.turns == []
 
 
+def test_commands_that_take_too_long_together_end_the_episode(char_codec, saying, task) -> None:
+    slow = Observation("x\n", "", 0, HOME, seconds=4.0)
+    episode = Episode(task, saying(slow, slow, slow), char_codec, HarnessParams(episode_timeout_s=8.0), 0)
+    act(episode, LS)
+    act(episode, LS)  # 8 s: at the limit, not above it
+    assert not episode.done
+    act(episode, LS)
+    assert episode.transcript.finish is Finish.TIME
+    assert [s.turn for s in episode.transcript.segments if s.kind == "stdout"] == [0, 1, 2]
+
+
 def test_a_lost_engine_voids_the_episode(char_codec, saying, task) -> None:
     episode = Episode(task, saying(Observation("", "", 0, HOME, Status.LOST)), char_codec, HarnessParams(), 0)
     act(episode, LS)

@@ -48,6 +48,7 @@ class Episode:
         self._state = terminal.fingerprint() if params.track_state else ""
         self.transcript = Transcript(policy_version=policy_version)
         self.pending: list[int] = []
+        self._seconds = 0.0
         if not self._reply(self.prompt()) or self.budget < 1:
             self.transcript.finish = Finish.CONTEXT
 
@@ -98,6 +99,8 @@ class Episode:
         self._measure(turn, observation, pieces)
         if len(transcript.turns) >= self.params.max_turns:
             transcript.finish = Finish.TURNS
+        elif self._seconds > self.params.episode_timeout_s:
+            transcript.finish = Finish.TIME
         elif not fits or self.budget < 1:
             transcript.finish = Finish.CONTEXT
 
@@ -146,6 +149,7 @@ class Episode:
         observation = self.terminal.run(call.command, self.params.command_timeout_s)
         turn.exit_code, turn.status = observation.exit_code, str(observation.status)
         turn.seconds = observation.seconds
+        self._seconds += observation.seconds
         if self.params.track_state and observation.status is not Status.LOST:
             before, self._state = self._state, self.terminal.fingerprint()
             turn.changed_state = before != self._state

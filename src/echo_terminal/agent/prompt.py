@@ -81,18 +81,20 @@ WARNINGS = {
 
 
 class HarnessParams(StrictModel):
-    """Limits and form of an episode; the published run uses 16 turns, 2,048 tokens a turn and a context of
-    16k.
+    """Limits and form of an episode; the published run uses 16 turns, 2,048 tokens a turn, a context of 16k and
+    10 minutes.
 
-    ``require_done``: an episode that never gives the done signal scores 0. The paper grades the final state
-    whatever ended the episode; set it to False for that rule. ``output_chars`` bounds stdout and stderr
-    together, notices included.
+    ``episode_timeout_s`` counts the time in commands, not the policy's; the episode ends after the command that
+    exceeds it. ``output_chars`` bounds stdout and stderr together, notices included. ``require_done``: an episode
+    that never gives the done signal scores 0. The paper grades the final state whatever ended the episode; set it
+    to False for that rule.
     """
 
     max_turns: int = Field(16, ge=1)
     max_turn_tokens: int = Field(2048, ge=1)
     max_context: int = Field(16384, ge=1)
     command_timeout_s: float = Field(10.0, gt=0)
+    episode_timeout_s: float = Field(600.0, gt=0)
     output_chars: int = Field(4000, ge=2 * MIN_LIMIT)
     thinking: bool = False
     system: str = ""

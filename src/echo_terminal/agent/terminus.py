@@ -61,6 +61,7 @@ class TerminusParams(HarnessParams):
     max_turn_tokens: int = Field(4096, ge=1)
     max_context: int = Field(32768, ge=1)
     command_timeout_s: float = Field(30.0, gt=0)
+    episode_timeout_s: float = Field(1200.0, gt=0)
     system: str = SYSTEM
     form: Literal["keystrokes", "tool_call"] = "keystrokes"
     rows: int = Field(40, ge=2)

@@ -27,6 +27,7 @@ class Finish(StrEnum):
     DONE = "done"  # the agent gave the done signal
     TURNS = "turns"  # turn limit
     CONTEXT = "context"  # no room for another turn
+    TIME = "time"  # its commands together took longer than an episode may
     LOST = "lost"  # the engine failed; the row leaves every statistic
 
 
