@@ -96,7 +96,7 @@ class Episode:
             return
         pieces = self.reply(observation, call)
         fits = self._reply(pieces, close=not stopped or ids[-1] != self.codec.stop_ids[0])
-        self._measure(turn, observation, pieces)
+        self._measure(turn, observation, pieces if fits else [])
         if len(transcript.turns) >= self.params.max_turns:
             transcript.finish = Finish.TURNS
         elif self._seconds > self.params.episode_timeout_s:
@@ -169,7 +169,7 @@ class Episode:
         return True
 
     def _measure(self, turn: Turn, observation: Observation | None, pieces: Sequence[Piece]) -> None:
-        """Sizes of the reply, for the turn table."""
+        """Sizes of the reply as the policy reads it, for the turn table."""
         turn.warned = any(p.kind == "warning" for p in pieces)
         if observation is not None:
             turn.output_chars = len(observation.stdout) + len(observation.stderr)

@@ -50,7 +50,7 @@ class Turn:
     """One action and what came of it. ``call`` is ok, done, or the reason why nothing ran.
 
     ``warned``: the reply held a warning block. ``imagined``: the action imitated a reply. ``status`` is the
-    observation's.
+    observation's. ``omitted_chars``: of the output's characters, those that the policy does not read.
     """
 
     call: str
