@@ -39,7 +39,10 @@ from echo_terminal.terminal.terminal import (
 )
 
 TICK = 0.1  # seconds between looks at memory and output while a command runs
-SETTLE = 0.05  # seconds that background children are watched after a command
+SETTLE, WATCHES = (
+    0.03,
+    15,
+)  # background children are watched for this many seconds, so often while they multiply
 GRACE = 0.25  # seconds from SIGINT to SIGKILL, and from there to a new shell
 
 
@@ -104,6 +107,9 @@ class BubblewrapTerminal:
         if self._bwrap is None or self._folder is None:
             raise RuntimeError("no episode: call reset first")
         started = time.monotonic()
+        if len(self._processes()) > self.params.processes // 2:  # multiplied since the last command
+            self._end_shell()
+            self._reopen()
         self._count += 1
         out, err = f"{OUTPUT}/out.{self._count}", f"{OUTPUT}/err.{self._count}"
         text = command.replace("\0", "").encode("utf-8", "surrogateescape")
@@ -176,11 +182,18 @@ class BubblewrapTerminal:
         return resident > self.params.memory_mb << 20
 
     def _crowded(self) -> bool:
-        """Whether background processes would starve the next command; a fork bomb shows itself within ``SETTLE``."""
-        if len(self._processes()) <= 1:
-            return False
-        time.sleep(SETTLE)
-        return len(self._processes()) > self.params.processes // 2
+        """Whether background processes would starve the next command; they are watched while they multiply."""
+        count = len(self._processes())
+        for _ in range(WATCHES):
+            if count <= 1:
+                return False
+            time.sleep(SETTLE)
+            before, count = count, len(self._processes())
+            if count > self.params.processes // 2:
+                return True
+            if count <= before:
+                return False
+        return True
 
     def _stop(self) -> shell.Event:
         """End the running command: SIGINT for all, SIGKILL for the children, then the shell itself."""

@@ -91,7 +91,7 @@ def step(control: str, state: str, out: str, err: str, events: str) -> str:
     """Line that runs the command in ``control``/command, ``$?`` being what ``control``/status returns."""
     return (
         f"builtin export -p >|{state} {events}>&-; builtin source {control}/status; "
-        f'eval "$(<{control}/command)" >|{out} 2>|{err} </dev/null {events}>&-\n'
+        f'builtin eval "$(<{control}/command)" >|{out} 2>|{err} </dev/null {events}>&-\n'
     )
 
 
