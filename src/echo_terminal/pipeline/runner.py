@@ -1,0 +1,259 @@
+"""Runs one stage: its percent file becomes a notebook, papermill executes it, and only a success is put in place.
+
+    python -m echo_terminal.pipeline.runner 04_train --params params.yaml -p start=base -p objective=echo -p seed=0
+
+A run fails, and leaves nothing that looks like a result, if a parameter is unknown, unread, of a wrong type or did not
+arrive; if an output is missing or empty; or if code, settings or inputs changed while it ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+import yaml
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+from papermill.exceptions import PapermillExecutionError
+
+from echo_terminal.pipeline import notebook as percent
+from echo_terminal.pipeline import provenance
+from echo_terminal.pipeline.dvcfile import StageSpec, content_hash, find_stage, inputs, stage_key
+from echo_terminal.pipeline.errors import UserError, os_error_line
+from echo_terminal.pipeline.layout import find_root
+from echo_terminal.pipeline.params import load_params, params_hash
+from echo_terminal.pipeline.processes import die_with_parent
+from echo_terminal.pipeline.stage import OPENED, STAGING_VARIABLE, pipeline_of
+from echo_terminal.progress import LOG_VARIABLE
+
+KERNEL = "echo-terminal"
+# One thread and one hash seed: sums and the order of sets are then the same in every run.
+KERNEL_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+
+
+def run_stage(root: Path, stage: str, params_file: str, item: dict[str, Any]) -> None:
+    """Execute a stage and put its outputs in place.
+
+    Raises:
+        UserError: see the module's text; outputs of an earlier run are then untouched.
+    """
+    started = time.monotonic()
+    params = load_params(root / params_file)
+    spec = find_stage(pipeline_of(root, params_file, params), stage, item)
+    source = percent.read(root / f"notebooks/{stage}.py")
+    declared = percent.parameters(source, f"notebooks/{stage}.py")
+    values = {"params_file": params_file, **item}
+    percent.check_values(declared, values, f"notebooks/{stage}.py")
+    before = inputs(root, spec, params.model_dump(mode="json"))
+    record = {
+        "stage": stage,
+        "item": item,
+        "params_file": params_file,
+        "params_hash": params_hash(params),
+        "key": stage_key(root, spec, params.model_dump(mode="json")),
+        "seed": item.get("seed", params.seed),
+        **provenance.collect(root),
+    }
+    staging = root / ".staging" / params.profile / spec.name
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    percent.add_header(source, provenance.markdown(record))
+    log = root / "logs" / params.profile / f"{spec.name}.log"
+    executed = _execute(source, values, root, staging, log, spec)
+    if not (staging / OPENED).is_file():
+        raise UserError(f"notebooks/{stage}.py never called Stage.open: its parameters have no effect")
+    _check_arrived(values, json.loads((staging / OPENED).read_text()), stage)
+    _check_unchanged(
+        before, inputs(root, spec, load_params(root / params_file).model_dump(mode="json")), stage
+    )
+    seconds = time.monotonic() - started
+    executed.cells.append(new_markdown_cell(f"Wall time: {seconds:.0f} s"))
+    nbformat.write(percent.normalise(executed, root), staging / "executed.ipynb")
+    targets = _outputs(spec, params.profile)
+    _check_outputs(root, staging, spec, targets)
+    record["outputs"] = {targets["results"]: content_hash(staging / "results")}
+    record["wall_seconds"] = round(seconds, 1)
+    (staging / "provenance.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    for part, target in (
+        ("results", "results"),
+        ("executed.ipynb", "executed"),
+        ("provenance.json", "provenance"),
+    ):
+        _put(staging / part, root / targets[target])
+    shutil.rmtree(staging)
+
+
+def _execute(
+    source: NotebookNode, values: dict[str, Any], root: Path, staging: Path, log: Path, spec: StageSpec
+) -> NotebookNode:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    for name, value in KERNEL_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    os.environ |= {STAGING_VARIABLE: str(staging), LOG_VARIABLE: str(log)}
+    _install_kernel(staging / "jupyter")
+    try:
+        with _shown(log, spec.name):
+            return papermill.execute_notebook(
+                source,
+                str(staging / "executed.ipynb"),
+                parameters=values,
+                kernel_name=KERNEL,
+                language="python",
+                cwd=str(root),
+                progress_bar=False,
+                log_output=False,
+                start_timeout=300,
+                coalesce_streams=True,
+            )
+    except PapermillExecutionError as error:
+        with log.open("a") as file:
+            file.write("\n".join(error.traceback) + "\n")
+        if error.ename == "UserError":
+            raise UserError(f"{spec.name}: {error.evalue}") from None
+        number = re.match(r"\[Errno (\d+)\]", error.evalue)
+        if number and (line := os_error_line(OSError(int(number[1]), error.evalue))):
+            raise UserError(f"{spec.name}: {line}") from None
+        raise UserError(
+            f"{spec.name} failed: {error.ename}: {error.evalue}".splitlines()[0]
+            + f" (traceback in {log.relative_to(root)}, notebook so far in {staging.relative_to(root)}/executed.ipynb)"
+        ) from None
+
+
+def _install_kernel(folder: Path) -> None:
+    """A kernel that is this interpreter, whatever kernels and settings the user has."""
+    spec = folder / "kernels" / KERNEL
+    spec.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (spec / "kernel.json").write_text(
+        json.dumps({"argv": argv, "display_name": "Python 3", "language": "python"})
+    )
+    os.environ |= {
+        "JUPYTER_PATH": str(folder),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+        "JUPYTER_CONFIG_DIR": str(folder / "config"),
+        "IPYTHONDIR": str(folder / "ipython"),
+    }
+
+
+@contextmanager
+def _shown(log: Path, name: str) -> Iterator[None]:
+    """Copy new lines of the log to the terminal while the block runs."""
+    finished = threading.Event()
+
+    def follow() -> None:
+        with log.open() as file:
+            while True:
+                last = finished.is_set()
+                for line in file:
+                    print(f"{name} | {line.rstrip()}", flush=True)
+                if last:
+                    return
+                finished.wait(0.5)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+
+
+def _check_arrived(requested: dict[str, Any], arrived: dict[str, Any], stage: str) -> None:
+    for name, value in requested.items():
+        if name not in arrived or arrived[name] != value:
+            raise UserError(
+                f"notebooks/{stage}.py: {name} = {value!r} was asked for, but the notebook ran with "
+                f"{arrived.get(name)!r}: it must pass {name} on to Stage.open and not assign it again"
+            )
+
+
+def _check_unchanged(before: dict[str, str], after: dict[str, str], stage: str) -> None:
+    changed = [name for name in before if before[name] != after.get(name)]
+    if changed:
+        raise UserError(
+            f"stage {stage}: {', '.join(changed)} changed while it ran; its outputs are dropped: run it again"
+        )
+
+
+def _outputs(spec: StageSpec, profile: str) -> dict[str, str]:
+    """Places of the three outputs that every stage has, as dvc.yaml must declare them."""
+    targets = {
+        "results": f"results/{profile}/{spec.stage}" + (f"/{spec.key}" if spec.item else ""),
+        "executed": f"executed/{profile}/{spec.name}.ipynb",
+        "provenance": f"results/{profile}/provenance/{spec.name}.json",
+    }
+    for target in targets.values():
+        if target not in spec.outs:
+            raise UserError(f"stage {spec.stage} does not declare {target}: add it to its outs in dvc.yaml")
+    return targets
+
+
+def _check_outputs(root: Path, staging: Path, spec: StageSpec, targets: dict[str, str]) -> None:
+    written = [p for p in (staging / "results").rglob("*") if p.is_file()]
+    empty = [str(p.relative_to(staging / "results")) for p in written if p.stat().st_size == 0]
+    if not written or empty:
+        raise UserError(
+            f"stage {spec.stage} wrote nothing to {targets['results']} ({', '.join(empty) or 'no file'})"
+        )
+    for out in set(spec.outs) - set(targets.values()):
+        path = root / out
+        if not (path.is_file() and path.stat().st_size) and not (path.is_dir() and any(path.iterdir())):
+            raise UserError(f"stage {spec.stage} wrote nothing to {out}")
+
+
+def _put(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_dir():
+        shutil.rmtree(target)
+    os.replace(source, target)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="echo_terminal.pipeline.runner")
+    parser.add_argument("stage")
+    parser.add_argument("--params", default="params.yaml", metavar="FILE")
+    parser.add_argument("-p", action="append", default=[], metavar="NAME=VALUE", dest="values")
+    arguments = parser.parse_args(argv)
+    die_with_parent()
+    try:
+        item = {}
+        for text in arguments.values:
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise UserError(f"-p {text}: write -p NAME=VALUE")
+            item[name] = yaml.safe_load(value)
+        run_stage(find_root(), arguments.stage, arguments.params, item)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        line = os_error_line(error)
+        if line is None:
+            raise
+        print(f"error: {line}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
