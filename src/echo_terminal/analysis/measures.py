@@ -15,6 +15,8 @@ from echo_terminal.analysis import results as r
 from echo_terminal.analysis.results import NotRun, Results
 from echo_terminal.analysis.statistics import Interval
 
+VALIDATION = "during training"  # the score that training itself records at its evaluations
+
 
 def total_curve(results: Results, start: str, objective: str) -> pd.DataFrame:
     """Mean over val, itd and lite of the pass rate, [seed × step]: the paper's total, as a mean."""
@@ -38,7 +40,7 @@ def speed_curves(results: Results, start: str) -> dict[str, dict[str, pd.DataFra
             curves[metric] = arms
     steps = results.get("train_steps").dropna(subset=["val_pass"])
     try:
-        curves["validation during training"] = {
+        curves[VALIDATION] = {
             o: r.select(steps, start=start, objective=o).pivot(
                 index="seed", columns="step", values="val_pass"
             )
@@ -80,6 +82,11 @@ def relative_change(grpo: pd.DataFrame, echo: pd.DataFrame, strata: list[str]) -
     return statistics.percentile(value, 100 * (b - a) / a)
 
 
+def wilson_of(row: dict) -> Interval:
+    """Wilson's interval of one env-only evaluation (``pass_rate`` of ``n`` attempts)."""
+    return statistics.wilson(round(row["pass_rate"] * row["n"]), int(row["n"]))
+
+
 def env_only_change(rows: pd.DataFrame) -> Interval:
     """Pass rate at the last step minus step 0, with Newcombe's interval from the two Wilson intervals.
 
@@ -90,14 +97,24 @@ def env_only_change(rows: pd.DataFrame) -> Interval:
         raise ValueError(
             "env-only rows need one row a step and at least two steps for each target and filter"
         )
-    a, b = (
-        statistics.wilson(round(row["pass_rate"] * row["n"]), int(row["n"]))
-        for row in (ordered.iloc[0], ordered.iloc[-1])
-    )
+    a, b = (wilson_of(ordered.iloc[i].to_dict()) for i in (0, -1))
     value = b.value - a.value
     low = value - float(np.hypot(b.value - b.low, a.high - a.value))
     high = value + float(np.hypot(b.high - b.value, a.value - a.low))
     return Interval(value, low, high)
+
+
+def ce_arms(results: Results, start: str, suite: str) -> dict[str, pd.Series]:
+    """Held-out output CE by seed (nats a token): ``start`` (step 0), ``grpo`` and ``echo`` at their last step.
+
+    Raises:
+        NotRun: an arm or the starting policy was not scored.
+    """
+    rows = r.select(results.get("heldout_ce"), start=start, suite=suite)
+    step = r.common_step(rows, ("grpo", "echo"))
+    before = r.output_ce(r.select(rows, step=0))[0]
+    arms = {o: r.output_ce(r.select(rows, objective=o, step=step))[step] for o in ("grpo", "echo")}
+    return {"start": before, **arms}
 
 
 @dataclass(frozen=True)
@@ -156,3 +173,92 @@ def share_closed(results: Results, base: str, suite: str) -> ShareClosed:
     else:
         interval = statistics.percentile(share, 100 * (draws[1] - draws[0]) / gaps)
     return ShareClosed(rates[0], rates[1], rates[2], gap, interval, *grpo.shape)
+
+
+def is_site(rows: pd.DataFrame) -> pd.Series:
+    """True for tasks on a machine's own tools: their templates are named ``site…`` (``tasks.families.site``)."""
+    return rows["template"].str.startswith("site")
+
+
+def gain_points(arms: dict[str, pd.DataFrame]) -> Interval:
+    """ECHO − GRPO in points over the given attempts, bootstrapped over seeds and tasks."""
+    grpo, echo = (statistics.pass_matrix(arms[o]) for o in ("grpo", "echo"))
+    interval = statistics.bootstrap_difference(echo, grpo, r.templates(arms["echo"], echo.columns))
+    return Interval(*(100 * v for v in interval))
+
+
+def template_gains(results: Results) -> pd.DataFrame:
+    """ECHO − GRPO in points by start, suite and template (val and itd), with intervals.
+
+    Raises:
+        NotRun: no start has both arms.
+    """
+    rows = []
+    for start in results.starts:
+        for suite in ("val", "itd"):
+            try:
+                arms = r.arms(results, start, suite)
+            except NotRun:
+                continue
+            for template in sorted(arms["echo"]["template"].unique()):
+                chosen = {o: a[a["template"] == template] for o, a in arms.items()}
+                gain = gain_points(chosen)
+                row = {"start": start, "suite": suite, "template": template, "gain": gain.value}
+                site = bool(is_site(chosen["echo"]).all())
+                rows.append({**row, "low": gain.low, "high": gain.high, "site": site})
+    if not rows:
+        raise NotRun("no start has both GRPO and ECHO in this profile")
+    return pd.DataFrame(rows)
+
+
+def sweep_gains(results: Results) -> pd.DataFrame:
+    """ECHO − GRPO in points for every level of every factor that was run with both arms."""
+    rows = []
+    keys = ["factor", "start", "suite", "level"]
+    for (factor, start, suite, level), group in results.get("sweeps").groupby(keys):
+        if not {"grpo", "echo"} <= set(group["objective"]):
+            continue
+        gain = gain_points({o: group[group["objective"] == o] for o in ("grpo", "echo")})
+        row = {"factor": factor, "start": start, "suite": suite, "level": level}
+        rows.append({**row, "gain": gain.value, "low": gain.low, "high": gain.high})
+    if not rows:
+        raise NotRun("no factor was swept with both arms in this profile")
+    return pd.DataFrame(rows)
+
+
+def ce_and_pass(results: Results) -> pd.DataFrame:
+    """Held-out output CE and pass rate of every run at every step where both were measured."""
+    ce_rows = results.get("heldout_ce")
+    rows = []
+    for (start, objective, suite), group in results.get("attempts").groupby(["start", "objective", "suite"]):
+        scored = ce_rows[
+            (ce_rows["start"] == start) & (ce_rows["objective"] == objective) & (ce_rows["suite"] == suite)
+        ]
+        if scored.empty:
+            continue
+        ce = r.output_ce(scored)
+        reward = group["reward"].astype("float64").fillna(0.0)
+        for (seed, step), rate in reward.groupby([group["seed"], group["step"]]).mean().items():
+            if seed in ce.index and step in ce.columns and not np.isnan(ce.loc[seed, step]):
+                run = {"start": start, "objective": objective, "suite": suite, "seed": seed, "step": step}
+                rows.append({**run, "ce": float(ce.loc[seed, step]), "pass": float(rate)})
+    if not rows:
+        raise NotRun("no run has both held-out CE and attempts at one step in this profile")
+    return pd.DataFrame(rows)
+
+
+def norm_ratio(steps: pd.DataFrame) -> pd.Series:
+    """Norm of the unweighted environment gradient over that of the policy gradient; NaN where the latter is 0."""
+    return steps["grad_norm_env"] / steps["grad_norm_policy"].where(steps["grad_norm_policy"] > 0)
+
+
+def control_arms(results: Results) -> dict[tuple[str, str], dict[str, pd.DataFrame]]:
+    """Pass matrices by (start, suite): GRPO, ECHO, and each control variant at its last step."""
+    panels: dict[tuple[str, str], dict[str, pd.DataFrame]] = {}
+    for (start, suite, variant), rows in results.get("controls").groupby(["start", "suite", "variant"]):
+        if (start, suite) not in panels:
+            arms = r.arms(results, start, suite)
+            panels[start, suite] = {o: statistics.pass_matrix(a) for o, a in arms.items()}
+        last = rows[rows["step"] == rows["step"].max()]
+        panels[start, suite][variant] = statistics.pass_matrix(last)
+    return panels

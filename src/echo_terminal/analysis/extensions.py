@@ -1,0 +1,219 @@
+"""Figures beyond the paper's: when ECHO helps, what λ does, and whether prediction and success go together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from echo_terminal.analysis import measures, statistics, style
+from echo_terminal.analysis import results as r
+from echo_terminal.analysis.results import NotRun, Results
+from echo_terminal.analysis.tables import label
+
+FACTOR_TITLES = {
+    "lambda": "λ",
+    "turns": "turn limit",
+    "reveal": "facts that outputs reveal",
+    "sparsity": "tools a task needs",
+    "gradient_ratio": "λ · |env gradient| / |policy gradient|",
+    "base_ce": "env-CE of the start, nats",
+    "group_size": "rollouts a prompt",
+}
+VARIANT_TITLES = {
+    "masked_facts": "ECHO without\nthe facts",
+    "shuffled": "shuffled\noutputs",
+    "unrelated": "unrelated\ntext",
+    "silent_usage": "silent\nusage lines",
+    "random_machine": "new machine\nevery task",
+}
+
+
+def lambda_collapse(results: Results, paper: Path) -> Figure:
+    """Pass rate and unfinished attempts against λ."""
+    rows = r.select(results.get("sweeps"), factor="lambda")
+    suites = r.ordered(rows["suite"].unique(), r.SUITES)
+    figure, axes = style.grid(1, len(suites), 2.0, style.WIDE if len(suites) > 1 else style.NARROW)
+    for axis, suite in zip(axes.flat, suites, strict=True):
+        of_suite = rows[rows["suite"] == suite]
+        levels = sorted(of_suite["level"].unique())
+        for name, column, colour, line in (
+            ("passed", "reward", "echo", "-"),
+            ("not finished", "unfinished", "accent", "--"),
+        ):
+            points = []
+            for level in levels:
+                chosen = of_suite[of_suite["level"] == level]
+                matrix = (
+                    statistics.pass_matrix(chosen)
+                    if column == "reward"
+                    else measures.behaviour_matrix(chosen, "unfinished")
+                )
+                points.append(statistics.bootstrap_mean(matrix))
+            at = np.arange(len(levels))
+            axis.plot(
+                at, [100 * p.value for p in points], line, marker="o", color=style.COLOURS[colour], label=name
+            )
+            axis.fill_between(
+                at,
+                [100 * p.low for p in points],
+                [100 * p.high for p in points],
+                color=style.COLOURS[colour],
+                alpha=0.15,
+                linewidth=0,
+            )
+        axis.set_xticks(range(len(levels)), [f"{v:g}" for v in levels])
+        axis.set(title=suite, xlabel="λ (equally spaced)", ylim=(0, None))
+    axes[0, 0].set_ylabel("attempts, %")
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def when_it_helps(results: Results, paper: Path) -> Figure:
+    """ECHO's gain over GRPO in points against each factor that was swept."""
+    gains = measures.sweep_gains(results)
+    factors = list(dict.fromkeys(gains["factor"]))
+    figure, axes = style.grid(1, len(factors), 2.0, style.WIDE if len(factors) > 1 else style.NARROW)
+    for axis, factor in zip(axes.flat, factors, strict=True):
+        of_factor = gains[gains["factor"] == factor]
+        levels = sorted(of_factor["level"].unique())
+        suites = r.ordered(of_factor["suite"].unique(), r.SUITES)
+        for k, suite in enumerate(suites):
+            line = of_factor[of_factor["suite"] == suite].set_index("level")
+            at = [levels.index(v) + 0.12 * (k - (len(suites) - 1) / 2) for v in line.index]
+            spread = [line["gain"] - line["low"], line["high"] - line["gain"]]
+            axis.errorbar(at, line["gain"], spread, fmt="o-", elinewidth=0.8, label=suite, color=f"C{k}")
+        axis.axhline(0, color="#333333", linewidth=0.6)
+        axis.set_xticks(range(len(levels)), [f"{v:g}" for v in levels])
+        axis.set_xlabel(FACTOR_TITLES.get(factor, factor))
+    axes[0, 0].set_ylabel("gain over GRPO, points")
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def ce_and_passing(results: Results, paper: Path) -> Figure:
+    """Held-out CE against pass rate: a point is one run at one evaluated step."""
+    points = measures.ce_and_pass(results)
+    suites = r.ordered(points["suite"].unique(), r.SUITES)
+    figure, axes = style.grid(1, len(suites), 2.1)
+    markers = dict(zip(r.ordered(points["start"].unique(), r.STARTS), "oD^vs", strict=False))
+    for axis, suite in zip(axes.flat, suites, strict=True):
+        for (start, objective), rows in points[points["suite"] == suite].groupby(["start", "objective"]):
+            axis.scatter(
+                rows["ce"],
+                100 * rows["pass"],
+                s=12,
+                marker=markers[start],
+                color=style.COLOURS.get(objective, style.COLOURS["start"]),
+                alpha=0.75,
+                linewidth=0,
+                label=f"{label(start)}, {label(objective)}",
+            )
+        axis.set(title=suite, xlabel="held-out CE, nats a token")
+    axes[0, 0].set_ylabel("pass rate, %")
+    style.legend(figure, axes.flat, 4)
+    return figure
+
+
+def gradients(results: Results, paper: Path) -> Figure:
+    """Cosine of the two terms' gradients, and the norm of the unweighted env term over the policy term's."""
+    steps = r.select(results.get("train_steps"), objective="echo").dropna(subset=["grad_cosine"])
+    if steps.empty:
+        raise NotRun("gradient cosines are not logged in this profile")
+    steps = steps.assign(ratio=measures.norm_ratio(steps))
+    figure, axes = style.grid(1, 2, 2.0)
+    for k, start in enumerate(r.ordered(steps["start"].unique(), r.STARTS)):
+        for axis, column in zip(axes.flat, ("grad_cosine", "ratio"), strict=True):
+            runs = steps[steps["start"] == start].pivot(index="seed", columns="step", values=column)
+            axis.plot(runs.columns, runs.mean(axis=0), color=f"C{k}", label=label(start))
+            axis.fill_between(
+                runs.columns, runs.min(axis=0), runs.max(axis=0), color=f"C{k}", alpha=0.18, linewidth=0
+            )
+    axes[0, 0].axhline(0, color="#333333", linewidth=0.6)
+    axes[0, 0].set(xlabel="training step", ylabel="cosine", ylim=(-1, 1))
+    axes[0, 1].set(xlabel="training step", ylabel="env norm / policy norm")
+    style.log_scale(axes[0, 1])
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def calibration(results: Results, paper: Path) -> Figure:
+    """Forecast of a command's success against how often it succeeded, over all seeds."""
+    rows = results.get("forecast").dropna(subset=["mean_probability", "success_rate"])
+    rows = rows[rows["count"] > 0]
+    starts = r.ordered(rows["start"].unique(), r.STARTS)
+    figure, axes = style.grid(1, len(starts), 2.3, style.WIDE if len(starts) > 1 else style.NARROW)
+    for axis, start in zip(axes.flat, starts, strict=True):
+        axis.plot([0, 1], [0, 1], ":", color="#999999", linewidth=0.8)
+        for objective, of_arm in rows[rows["start"] == start].groupby("objective"):
+            weight = of_arm["count"]
+            bins = pd.DataFrame(
+                {
+                    "low": of_arm["low"].round(6),
+                    "n": weight,
+                    "p": of_arm["mean_probability"] * weight,
+                    "y": of_arm["success_rate"] * weight,
+                }
+            )
+            total = bins.groupby("low").sum()
+            axis.plot(
+                total["p"] / total["n"],
+                total["y"] / total["n"],
+                style.LINES.get(objective, "-"),
+                marker=style.MARKERS.get(objective, "o"),
+                color=style.COLOURS.get(objective, style.COLOURS["start"]),
+                label=label(objective),
+            )
+        axis.set(title=label(start), xlabel="forecast", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes[0, 0].set_ylabel("share that succeeded")
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def controls(results: Results, paper: Path) -> Figure:
+    """Pass rate of the controls beside GRPO and ECHO, each with a 95 % interval; points are seeds."""
+    rows = results.get("controls")
+    panels = measures.control_arms(results)
+    figure, axes = style.grid(len(panels), 1, 2.0)
+    order = r.ordered(rows["variant"].unique(), tuple(VARIANT_TITLES))
+    for axis, ((start, suite), arms) in zip(axes.flat, panels.items(), strict=True):
+        names = ["grpo", "echo", *[v for v in order if v in arms]]
+        for i, name in enumerate(names):
+            value = statistics.bootstrap_mean(arms[name])
+            colour = style.COLOURS.get(name, "#B7C9D6")
+            axis.bar(i, 100 * value.value, 0.62, color=colour)
+            axis.plot([i, i], [100 * value.low, 100 * value.high], color="#333333", linewidth=0.8)
+            seeds = 100 * arms[name].mean(axis=1)
+            axis.plot(np.linspace(i - 0.16, i + 0.16, len(seeds)), seeds, ".", color="#333333", markersize=3)
+        axis.set_xticks(range(len(names)), [VARIANT_TITLES.get(n, label(n)) for n in names])
+        axis.grid(axis="x", visible=False)
+        axis.set(title=f"{label(start)}: {suite}", ylabel="pass rate, %")
+    return figure
+
+
+def families(results: Results, paper: Path) -> Figure:
+    """ECHO's gain over GRPO by template: tasks on a machine's own tools, and generic tasks."""
+    gains = measures.template_gains(results)
+    panels = list(dict.fromkeys(zip(gains["start"], gains["suite"], strict=True)))
+    tallest = max(gains.groupby(["start", "suite"]).size())
+    columns = min(2, len(panels))
+    figure, axes = style.grid(-(-len(panels) // columns), columns, 0.5 + 0.16 * tallest)
+    for axis in axes.flat[len(panels) :]:
+        axis.axis("off")
+    for axis, (start, suite) in zip(axes.flat, panels, strict=False):
+        lines = gains[(gains["start"] == start) & (gains["suite"] == suite)]
+        lines = lines.sort_values(["site", "gain"]).reset_index(drop=True)
+        for site, name in ((True, "the machine's own tools"), (False, "generic tools")):
+            part = lines[lines["site"] == site]
+            colour = style.COLOURS["echo" if site else "start"]
+            spread = [part["gain"] - part["low"], part["high"] - part["gain"]]
+            axis.errorbar(
+                part["gain"], part.index, xerr=spread, fmt="o", color=colour, elinewidth=0.8, label=name
+            )
+        axis.axvline(0, color="#333333", linewidth=0.6)
+        axis.set_yticks(range(len(lines)), lines["template"], fontsize=6)
+        axis.set(title=f"{label(start)}: {suite}", xlabel="gain over GRPO, points")
+    style.legend(figure, axes.flat)
+    return figure

@@ -1,0 +1,215 @@
+"""Figures 1–7 in the paper's form, from results alone. Bands and whiskers are named in each caption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from echo_terminal.analysis import measures, published, style
+from echo_terminal.analysis import results as r
+from echo_terminal.analysis.results import NotRun, Results
+from echo_terminal.analysis.tables import PUBLISHED_SUITE, label
+
+CURVE_SUITES = ("val", "itd", "lite")
+
+
+def _pass_curves(results: Results, starts: list[str]) -> Figure:
+    """One row a start: validation during training, then each suite that was evaluated on both arms."""
+    panels: dict[tuple[str, str], dict[str, pd.DataFrame]] = {}
+    for start in starts:
+        for score, curves in measures.speed_curves(results, start).items():
+            if score == measures.VALIDATION:
+                panels[start, score] = curves
+        for suite in CURVE_SUITES:
+            try:
+                r.arms(results, start, suite)
+            except NotRun:
+                continue
+            panels[start, suite] = {o: r.pass_curve(results, start, o, suite) for o in ("grpo", "echo")}
+    if not panels:
+        raise NotRun("no start of this figure has both GRPO and ECHO in this profile")
+    rows = [s for s in starts if any(key[0] == s for key in panels)]
+    columns = [c for c in (measures.VALIDATION, *CURVE_SUITES) if any(key[1] == c for key in panels)]
+    figure, axes = style.grid(len(rows), len(columns))
+    for i, start in enumerate(rows):
+        for j, column in enumerate(columns):
+            axis = axes[i, j]
+            if (start, column) not in panels:
+                axis.axis("off")
+                continue
+            for objective, runs in panels[start, column].items():
+                style.curve(axis, runs, objective, label(objective), 100)
+            axis.set_title(f"{label(start)}: {column}")
+            axis.set_ylim(bottom=0)
+            if i == len(rows) - 1:
+                axis.set_xlabel("training step")
+        axes[i, 0].set_ylabel("pass rate, %")
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def pass_curves(results: Results, paper: Path) -> Figure:
+    """Figure 2: pass rates over training from the base starts."""
+    return _pass_curves(results, [s for s in results.starts if s != "sft"])
+
+
+def sft_curves(results: Results, paper: Path) -> Figure:
+    """Figure 7: pass rates over training from the SFT start."""
+    return _pass_curves(results, [s for s in results.starts if s == "sft"])
+
+
+def _bars(
+    axis: Axes, groups: dict[str, dict[str, tuple[float, float, float]]], colours: dict[str, str]
+) -> None:
+    """Grouped bars: group → bar → (value, low, high); whiskers where the bounds are numbers."""
+    width = 0.8 / len(colours)
+    for j, (bar, colour) in enumerate(colours.items()):
+        for i, values in enumerate(groups.values()):
+            if bar not in values:
+                continue
+            value, low, high = values[bar]
+            x = i + (j - (len(colours) - 1) / 2) * width
+            axis.bar(x, value, width * 0.92, color=colour, label=bar if i == 0 else None)
+            if not np.isnan(low):
+                axis.plot([x, x], [low, high], color="#333333", linewidth=0.8)
+    axis.set_xticks(range(len(groups)), list(groups))
+    axis.grid(axis="x", visible=False)
+
+
+def heldout_ce(results: Results, paper: Path) -> Figure:
+    """Figure 3: held-out cross-entropy of terminal output before RL, after GRPO and after ECHO."""
+    colours = {
+        "before RL": style.COLOURS["start"],
+        "after GRPO": style.COLOURS["grpo"],
+        "after ECHO": style.COLOURS["echo"],
+    }
+    panels: dict[str, dict[str, dict[str, tuple[float, float, float]]]] = {}
+    for start in results.starts:
+        for suite in r.ordered(results.get("heldout_ce")["suite"].unique(), r.SUITES):
+            try:
+                arms = measures.ce_arms(results, start, suite)
+            except NotRun:
+                continue
+            panels.setdefault(label(start), {})[suite] = {
+                f"{'before' if k == 'start' else 'after'} {'RL' if k == 'start' else label(k)}": (
+                    v.mean(),
+                    v.min(),
+                    v.max(),
+                )
+                for k, v in arms.items()
+            }
+    if not panels:
+        raise NotRun("no start has held-out CE of both GRPO and ECHO in this profile")
+    ours = len(panels)
+    for model, rows in published.load("heldout_ce", paper).groupby("model", sort=False):
+        panels[f"{model}, {style.PUBLISHED_NOTE}"] = {
+            line["suite"]: {
+                "before RL": (line["before_rl"], np.nan, np.nan),
+                "after ECHO": (line["after_echo"], np.nan, np.nan),
+            }
+            for line in rows.to_dict("records")
+        }
+    columns = 2
+    figure, axes = style.grid(-(-len(panels) // columns), columns)
+    for axis in axes.flat[len(panels) :]:
+        axis.axis("off")
+    for i, (axis, (title, groups)) in enumerate(zip(axes.flat, panels.items(), strict=False)):
+        _bars(axis, groups, colours)
+        axis.set_title(title, style="normal" if i < ours else "italic")
+        axis.set_ylabel("nats a token")
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def gap_closed(results: Results, paper: Path) -> Figure:
+    """Figure 4: share of the SFT gap closed by ECHO, by suite; the paper's values as diamonds."""
+    theirs = published.load("table5", paper).set_index("configuration").loc["share_closed_pct"]
+    shares = {}
+    for base in [s for s in results.starts if s.startswith("base")]:
+        for suite in results.suites:
+            try:
+                shares[base, suite] = measures.share_closed(results, base, suite)
+            except NotRun:
+                continue
+    known = {k: s for k, s in shares.items() if not np.isnan(s.share.low)}
+    if not known:
+        raise NotRun("no suite of this profile has a gap between SFT+GRPO and base+GRPO that excludes zero")
+    bases = list(dict.fromkeys(base for base, _ in shares))
+    suites = [s for s in results.suites if any(k[1] == s for k in shares)]
+    figure, axes = style.grid(1, len(bases), 2.1, style.WIDE if len(bases) > 1 else style.NARROW)
+    for axis, base in zip(axes.flat, bases, strict=True):
+        for i, suite in enumerate(suites):
+            closed = known.get((base, suite))
+            if closed is not None:
+                axis.bar(i, closed.share.value, 0.6, color=style.COLOURS["echo"], label="here")
+                axis.plot([i, i], closed.share[1:], color="#333333", linewidth=0.8)
+            else:
+                axis.text(i, 3, "gap may\nbe zero", ha="center", va="bottom", fontsize=6, color="#666666")
+            if suite in PUBLISHED_SUITE:
+                there = float(theirs[PUBLISHED_SUITE[suite]])
+                axis.plot(i, there, "D", color=style.COLOURS["published"], label=style.PUBLISHED_NOTE)
+        axis.axhline(100, color="#999999", linewidth=0.7, linestyle=":")
+        axis.axhline(0, color="#333333", linewidth=0.6)
+        axis.set_xticks(range(len(suites)), suites)
+        axis.set_xlim(-0.6, len(suites) - 0.4)
+        axis.grid(axis="x", visible=False)
+        axis.set(title=label(base), ylabel="share of the SFT gap, %")
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def env_only(results: Results, paper: Path) -> Figure:
+    """Figure 5: training on the environment loss alone; bands are Wilson intervals of the attempts."""
+    rows = results.get("verifier_free")
+    targets = r.ordered(rows["target_suite"].unique(), r.SUITES)
+    figure, axes = style.grid(1, len(targets), 1.9)
+    names = r.ordered(rows["filter"].unique(), ("none",))
+    colours = dict(
+        zip(names, (style.COLOURS["start"], style.COLOURS["env_only"], style.COLOURS["accent"]), strict=False)
+    )
+    for axis, target in zip(axes.flat, targets, strict=True):
+        for i, (name, colour) in enumerate(colours.items()):
+            run = rows[(rows["target_suite"] == target) & (rows["filter"] == name)].sort_values("step")
+            if run.empty:
+                continue
+            bounds = [measures.wilson_of(row) for row in run.to_dict("records")]
+            low, high = ([100 * b[k] for b in bounds] for k in (1, 2))
+            text = "all rollouts" if name == "none" else name.replace("_", " ")
+            axis.plot(run["step"], 100 * run["pass_rate"], marker="^s"[i % 2], color=colour, label=text)
+            axis.fill_between(run["step"], low, high, color=colour, alpha=0.15, linewidth=0)
+        axis.set(title=target, xlabel="env-only step")
+    axes[0, 0].set_ylabel("pass rate, %")
+    style.legend(figure, axes.flat)
+    return figure
+
+
+def warning_ce(results: Results, paper: Path) -> Figure:
+    """Figure 6: cross-entropy of warnings and of terminal output on the training rollouts of ECHO and GRPO."""
+    steps = results.get("train_steps")
+    starts = [s for s in results.starts if ((steps["start"] == s) & (steps["objective"] == "echo")).any()]
+    if not starts:
+        raise NotRun("no ECHO run in this profile")
+    figure, axes = style.grid(1, len(starts), 2.0)
+    for axis, start in zip(axes.flat, starts, strict=True):
+        for objective in ("grpo", "echo"):
+            for column, line, name in (("env_ce_warning", ":", "warnings"), ("env_ce_output", "-", "output")):
+                chosen = steps[(steps["start"] == start) & (steps["objective"] == objective)]
+                runs = chosen.pivot(index="seed", columns="step", values=column).dropna(axis=1, how="all")
+                if runs.empty:
+                    continue
+                mean = runs.mean(axis=0)
+                axis.plot(
+                    mean.index,
+                    mean,
+                    line,
+                    color=style.COLOURS[objective],
+                    label=f"{label(objective)}, {name}",
+                )
+        axis.set(title=label(start), xlabel="training step", ylabel="nats a token")
+        style.log_scale(axis)
+    style.legend(figure, axes.flat)
+    return figure
