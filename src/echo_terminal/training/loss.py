@@ -66,6 +66,8 @@ class Selected:
     sequences: Tensor  # as ids: index of the sequence within the micro-batch, -1 in padding
     row: Tensor  # [N] index into ids; hidden[row, col] predicts target
     col: Tensor  # [N]
+    batch_row: Tensor  # [N] the same positions in the whole batch, as its masks are indexed
+    batch_col: Tensor  # [N]
     target: Tensor  # [N] token ids
     weight: Tensor  # [N] float32
     n_policy: int
@@ -149,8 +151,9 @@ def select(
         parts.append(weights.env[index, : width - 1].nonzero(as_tuple=True))
     row = torch.cat([p[0] for p in parts]) if parts else torch.zeros(0, dtype=torch.int64)
     col = torch.cat([p[1] for p in parts]) if parts else torch.zeros(0, dtype=torch.int64)
-    of_policy = (index[row[:n_policy]], col[:n_policy])
-    of_env = (index[row[n_policy:]], col[n_policy:])
+    batch_row, batch_col = index[row], col
+    of_policy = (batch_row[:n_policy], batch_col[:n_policy])
+    of_env = (batch_row[n_policy:], batch_col[n_policy:])
     inside = torch.arange(width)[None, :] < lengths[:, None]
     positions = torch.arange(width).expand(len(index), width)
     sequences = torch.where(inside, torch.arange(len(index))[:, None], -1)
@@ -165,6 +168,8 @@ def select(
         sequences=sequences,
         row=row,
         col=col,
+        batch_row=batch_row,
+        batch_col=batch_col,
         target=target,
         weight=torch.cat([weights.policy[of_policy], weights.env[of_env]]),
         n_policy=n_policy,
