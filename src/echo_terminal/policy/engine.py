@@ -1,12 +1,13 @@
 """Batched sampling with one ragged key/value cache: token ids in, ids and log-probs out.
 
-Every row keeps its own length; nothing is padded on the left, and a turn feeds only the ids that the cache has not seen. The cache has
-one slot a row. Rows that finish are swapped behind those still active, so that the active ones are always the leading slice of
-the cache: compaction without copying it.
+Every row keeps its own length; nothing is padded on the left, and a turn feeds only the ids that the cache
+has not seen. The cache has one slot a row. Rows that finish are swapped behind those still active, so that
+the active ones are always the leading slice of the cache: compaction without copying it.
 
-Sampling is by inverse transform: the token at position t of a rollout uses the t-th number of that rollout's own stream, so what else
-is in the batch never changes a sample. Log-probs are those of the distribution that was sampled: temperature applied, forbidden ids
-removed; the trainer uses the same (``action_logprobs``), so that the ratio of equation 2 starts at 1.
+Sampling is by inverse transform: the token at position t of a rollout uses the t-th number of that
+rollout's own stream, so what else is in the batch never changes a sample. Log-probs are those of the
+distribution that was sampled: temperature applied, forbidden ids removed; the trainer uses the same
+(``action_logprobs``), so that the ratio of equation 2 starts at 1.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def uniforms(seed: int, count: int) -> np.ndarray:
 
 
 def action_logprobs(logits: Tensor, forbidden: Tensor, temperature: float) -> Tensor:
-    """Log-probs [N, V] of the sampling distribution: ``forbidden`` [F] ids removed, then divided by ``temperature``."""
+    """Log-probs [N, V] of the sampling distribution: ``forbidden`` [F] ids removed, then divided by
+    ``temperature``."""
     scaled = logits.float() / temperature
     if len(forbidden):
         scaled = scaled.index_fill(-1, forbidden, float("-inf"))
@@ -62,7 +64,8 @@ class Engine:
 
 
 class Session:
-    """The cache and random streams of one batch of rollouts. ``lengths[r]`` tells how many ids of row r it has seen."""
+    """The cache and random streams of one batch of rollouts. ``lengths[r]`` tells how many ids of row r it
+    has seen."""
 
     def __init__(self, engine: Engine, seeds: Sequence[int]) -> None:
         self.engine = engine
@@ -90,7 +93,8 @@ class Session:
     ) -> list[Sample]:
         """Feed ``new_ids[i]`` to row ``rows[i]``, then sample until a stop id or ``max_new[i]`` ids.
 
-        The last sampled id of a row is not in the cache yet: it comes first in the next ``new_ids`` (``lengths`` tells).
+        The last sampled id of a row is not in the cache yet: it comes first in the next ``new_ids``
+        (``lengths`` tells).
 
         Raises:
             ValueError: a row gets no new id, or would outgrow ``max_length``.
@@ -159,7 +163,8 @@ class Session:
         return tokens[:, 0].tolist(), logp.gather(1, tokens)[:, 0].tolist()
 
     def _step(self, ids: Tensor, count: int) -> Tensor:
-        """Hidden states [count, T, C] of ``ids`` [count, T] fed at each row's length; the cache is written, lengths are not."""
+        """Hidden states [count, T, C] of ``ids`` [count, T] fed at each row's length; the cache is written,
+        lengths are not."""
         model, device = self.engine.model, ids.device
         start = torch.tensor([self.lengths[r] for r in self.row[:count]], device=device)
         positions = start[:, None] + torch.arange(ids.shape[1], device=device)
@@ -196,7 +201,8 @@ class Session:
 
 
 def attend(block: Block, q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
-    """Attention of queries [B, T, H, D] over cached keys and values [B, K, S, D]; ``bias`` [B, T, S] is 0 or -inf. Returns [B, T, H·D].
+    """Attention of queries [B, T, H, D] over cached keys and values [B, K, S, D]; ``bias`` [B, T, S] is 0
+    or -inf. Returns [B, T, H·D].
 
     Written out, since the fused kernels are slow at one query a row on a CPU.
     """

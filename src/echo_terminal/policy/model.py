@@ -1,11 +1,12 @@
 """A decoder with Qwen3's architecture and parameter names, small enough for two CPU cores.
 
-Weights are interchangeable with transformers' ``Qwen3ForCausalLM`` (``weights.py`` reads and writes its folders). Inside, the
-query/key/value and gate/up projections are fused, since at these sizes the number of kernel calls is the cost.
+Weights are interchangeable with transformers' ``Qwen3ForCausalLM`` (``weights.py`` reads and writes its
+folders). Inside, the query/key/value and gate/up projections are fused, since at these sizes the number of
+kernel calls is the cost.
 
-Random start: two heads are wired to copy (``init_copying_heads``), which stands in for what a large pre-trained model brings:
-left to itself a model of this size spends most of its training on learning to repeat a name. They are ordinary values of
-ordinary Qwen3 weights and are trained like all others.
+Random start: two heads are wired to copy (``init_copying_heads``), which stands in for what a large
+pre-trained model brings: left to itself a model of this size spends most of its training on learning to
+repeat a name. They are ordinary values of ordinary Qwen3 weights and are trained like all others.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class Block(nn.Module):
         self.down = nn.Linear(p.intermediate_size, p.hidden_size, bias=False)
 
     def project(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries [B, T, H, D], keys and values [B, T, K, D] of residual ``x`` [B, T, C]; ``cos``/``sin`` [B or 1, T, 1, D/2]."""
+        """Queries [B, T, H, D], keys and values [B, T, K, D] of residual ``x`` [B, T, C]; ``cos``/``sin``
+        [B or 1, T, 1, D/2]."""
         batch, time, _ = x.shape
         qkv = self.qkv(self.input_norm(x)).view(batch, time, self.heads + 2 * self.kv_heads, self.head_dim)
         q, k, v = qkv.split([self.heads, self.kv_heads, self.kv_heads], 2)
@@ -103,8 +105,8 @@ class Qwen3(nn.Module):
     def hidden(self, ids: Tensor, positions: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Final hidden states [B, T, C] of ``ids`` [B, T], padded on the right.
 
-        ``positions`` [B, T] and ``mask`` [B, T, T] (True = may attend) are for packed rows; by default positions count from
-        0 and attention is causal, so that right padding needs no mask.
+        ``positions`` [B, T] and ``mask`` [B, T, T] (True = may attend) are for packed rows; by default
+        positions count from 0 and attention is causal, so that right padding needs no mask.
         """
         time = ids.shape[1]
         if time > self.params.max_positions:
@@ -157,12 +159,15 @@ def new_model(params: ModelParams, vocab_size: int, seed: int) -> Qwen3:
 
 
 def init_copying_heads(model: Qwen3, generator: torch.Generator) -> None:
-    """Wire two heads so that the random start can copy: "the token after the last place where this token stood".
+    """Wire two heads so that the random start can copy: "the token after the last place where this token
+    stood".
 
-    Head 0 of layer 0 attends one token back: channel 0 of every embedding is the constant 1, so its query and key are constant
-    vectors; with the query at angle 0 and the key at angle theta_i in rotary pair i, their score at distance d is the sum of
-    cos((d - 1) theta_i), the largest at d = 1. It writes a projection of the token before into the residual. Head 0 of layer 1 matches that projection against the current token
-    (in slow rotary pairs, where content is not washed out by distance) and writes the matched position's own token.
+    Head 0 of layer 0 attends one token back: channel 0 of every embedding is the constant 1, so its query
+    and key are constant vectors; with the query at angle 0 and the key at angle theta_i in rotary pair i,
+    their score at distance d is the sum of cos((d - 1) theta_i), the largest at d = 1. It writes a
+    projection of the token before into the residual. Head 0 of layer 1 matches that projection against the
+    current token (in slow rotary pairs, where content is not washed out by distance) and writes the matched
+    position's own token.
     """
     p, (first, second) = model.params, model.blocks[:2]
     dim, width, half, gain = p.head_dim, p.hidden_size, p.head_dim // 2, 2.5

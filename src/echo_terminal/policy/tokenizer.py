@@ -1,8 +1,9 @@
 """Text to token ids and back, with the control tokens on one side only.
 
-``encode`` turns text into ids and can never produce a control token, whatever the text says: a terminal that prints
-``<|im_end|>`` prints nine ordinary tokens. ``frame`` is for the harness's own template text. In our own vocabulary whole frames are single
-control tokens, so a turn costs few ids; with a stock Qwen tokenizer the same text becomes several ids and all else holds.
+``encode`` turns text into ids and can never produce a control token, whatever the text says: a terminal
+that prints ``<|im_end|>`` prints nine ordinary tokens. ``frame`` is for the harness's own template text. In
+our own vocabulary whole frames are single control tokens, so a turn costs few ids; with a stock Qwen
+tokenizer the same text becomes several ids and all else holds.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ CONTROL = (
 
 
 class TokenizerParams(StrictModel):
-    """``vocab_size`` counts control tokens and the 256 bytes; ``documents`` is the size of the corpus it learns from."""
+    """``vocab_size`` counts control tokens and the 256 bytes; ``documents`` is the size of the corpus it
+    learns from."""
 
     vocab_size: int = 768
     documents: int = 1000
@@ -63,7 +65,8 @@ class PolicyTokenizer:
         added = tokenizer.get_added_tokens_decoder()
         self.control_ids: tuple[int, ...] = tuple(sorted(i for i, t in added.items() if t.special))
         actionable = self._actionable()
-        #: never sampled inside an action: every control token that is not part of a call, the done signal, thinking or the end
+        #: never sampled inside an action: every control token that is not part of a call, the
+        #: done signal, thinking or the end
         self.forbidden_ids: tuple[int, ...] = tuple(i for i in self.control_ids if i not in actionable)
 
     def _actionable(self) -> set[int]:
@@ -99,7 +102,8 @@ class PolicyTokenizer:
         (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2) + "\n")
 
 
-#: Qwen3's form without its thinking blocks: what ``agent.prompt`` builds piece by piece, for servers that render messages
+#: Qwen3's form without its thinking blocks: what ``agent.prompt`` builds piece by piece, for servers
+#: that render messages
 CHAT_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n\n</think>\n\n{% endif %}"
@@ -117,8 +121,8 @@ def load_tokenizer(path: Path) -> PolicyTokenizer:
 def train_tokenizer(texts: Iterable[str], params: TokenizerParams) -> PolicyTokenizer:
     """Byte-level BPE: words, single digits, single blanks and single signs are never merged with one another.
 
-    Every byte is in the alphabet, so any text can be written. A word therefore has one spelling in ids wherever it stands, which is
-    what a small model needs to copy it.
+    Every byte is in the alphabet, so any text can be written. A word therefore has one spelling in ids
+    wherever it stands, which is what a small model needs to copy it.
     """
     tokenizer = Tokenizer(models.BPE())
     split = pre_tokenizers.Split(Regex(r"[A-Za-z]+|[0-9]|\s|[^A-Za-z0-9\s]"), behavior="isolated")

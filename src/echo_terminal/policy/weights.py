@@ -1,4 +1,5 @@
-"""Reading and writing a policy as a transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``)."""
+"""Reading and writing a policy as a transformers folder (``config.json``, ``model.safetensors``,
+``tokenizer.json``)."""
 
 from __future__ import annotations
 
@@ -24,9 +25,11 @@ class Policy:
 
     @torch.inference_mode()
     def token_logprobs(self, ids: Sequence[Sequence[int]], token_budget: int = 8192) -> list[list[float]]:
-        """log p(x_t | x_<t) for t >= 1 of each row (temperature 1, full vocabulary); row lengths are len(ids) - 1.
+        """log p(x_t | x_<t) for t >= 1 of each row (temperature 1, full vocabulary); row lengths are
+        len(ids) - 1.
 
-        Rows are scored longest-last in padded groups of at most ``token_budget`` tokens; a row's values do not depend on its group.
+        Rows are scored longest-last in padded groups of at most ``token_budget`` tokens; a row's values do
+        not depend on its group.
         """
         device = self.model.embed.weight.device
         result: list[list[float]] = [[] for _ in ids]
@@ -53,7 +56,8 @@ class Policy:
 
 
 def target_logprobs(model: Qwen3, hidden: Tensor, targets: Tensor, chunk: int = 8192) -> Tensor:
-    """log p(targets) [N] from hidden states [N, C], ``chunk`` positions at a time so that [N, V] is never whole in memory."""
+    """log p(targets) [N] from hidden states [N, C], ``chunk`` positions at a time so that [N, V] is never
+    whole in memory."""
     parts = [
         -torch.nn.functional.cross_entropy(model.logits(h).float(), t, reduction="none")
         for h, t in zip(hidden.split(chunk), targets.split(chunk), strict=True)
@@ -121,7 +125,8 @@ def load_huggingface(model: Qwen3, state: dict[str, Tensor]) -> None:
 
 
 def save_policy(policy: Policy, folder: Path) -> None:
-    """Write a folder that ``load_policy``, transformers and vLLM read. Not atomic: write to a new folder and rename it."""
+    """Write a folder that ``load_policy``, transformers and vLLM read. Not atomic: write to a new folder
+    and rename it."""
     folder.mkdir(parents=True, exist_ok=True)
     model, p = policy.model, policy.model.params
     ids = policy.tokenizer

@@ -2,8 +2,8 @@
 
     L = - 1/sum_t w_t  sum_t w_t log p(x_t | x_<t)          (sums over the whole batch)
 
-With w = 1 everywhere it is language modelling; with w = 1 on ACTION and 0 elsewhere it is SFT; adding OUTPUT tokens at some
-weight gives ActObs (arXiv 2609.20715).
+With w = 1 everywhere it is language modelling; with w = 1 on ACTION and 0 elsewhere it is SFT; adding
+OUTPUT tokens at some weight gives ActObs (arXiv 2609.20715).
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def weighted_row(transcript: Transcript, weights: Mapping[Role, float]) -> Weigh
     table = np.zeros(len(Role), dtype=np.float32)
     for role, weight in weights.items():
         table[role] = weight
-    return WeightedRow(np.array(transcript.ids, dtype=np.int64), table[np.array(transcript.roles, dtype=np.int64)])
+    return WeightedRow(
+        np.array(transcript.ids, dtype=np.int64), table[np.array(transcript.roles, dtype=np.int64)]
+    )
 
 
 def copying_row(rng: np.random.Generator, vocab_size: int, first_id: int, length: int) -> WeightedRow:
@@ -74,7 +76,9 @@ def copying_row(rng: np.random.Generator, vocab_size: int, first_id: int, length
 
 def optimizer_of(model: torch.nn.Module, lr: float, weight_decay: float) -> torch.optim.AdamW:
     """AdamW with the paper's betas (0.9, 0.95)."""
-    return torch.optim.AdamW(model.parameters(), lr=lr, betas=(0.9, 0.95), weight_decay=weight_decay, foreach=True)
+    return torch.optim.AdamW(
+        model.parameters(), lr=lr, betas=(0.9, 0.95), weight_decay=weight_decay, foreach=True
+    )
 
 
 def fit(
@@ -86,7 +90,8 @@ def fit(
     pad_id: int,
     on_step: Callable[[int, float], None] | None = None,
 ) -> list[float]:
-    """Train ``model`` in place; ``draw(rng, n)`` gives the rows of a step. Returns the loss by step, in nats a weighted token.
+    """Train ``model`` in place; ``draw(rng, n)`` gives the rows of a step. Returns the loss by step, in
+    nats a weighted token.
 
     Raises:
         ValueError: a step has no token with a weight.
@@ -102,7 +107,9 @@ def fit(
         rows = draw(rng, params.rows_per_step)
         total = float(sum(r.weights[1:].sum() for r in rows))
         if total <= 0:
-            raise ValueError(f"step {step}: no token of the batch has a weight; nothing can be learnt from it")
+            raise ValueError(
+                f"step {step}: no token of the batch has a weight; nothing can be learnt from it"
+            )
         loss = 0.0
         for group in micro_batches([len(r.ids) for r in rows], params.token_budget):
             loss += _accumulate(model, [rows[i] for i in group], total, pad_id)

@@ -1,11 +1,12 @@
 """Starting policies: what a published checkpoint is to the paper, made here from a random start.
 
 1. *copying*: rows whose only regularity is repetition (a pre-trained model can copy; a random start cannot);
-2. *language*: every token of novice episodes, each on a machine of its own: how terminals talk, and no fact of any one machine;
+2. *language*: every token of novice episodes, each on a machine of its own: how terminals talk, and no fact
+of any one machine;
 3. *format*: the actions of novice episodes without mistakes of form, so that calls are well formed.
 
-The SFT start adds the actions of an expert on the training tasks, observations masked, as common agent SFT does; ``actobs`` trains the
-observations of the same episodes too.
+The SFT start adds the actions of an expert on the training tasks, observations masked, as common agent SFT
+does; ``actobs`` trains the observations of the same episodes too.
 """
 
 from __future__ import annotations
@@ -85,9 +86,14 @@ def novice_episodes(
 
 
 def expert_episodes(
-    tasks: Iterable[Task], terminal: Terminal, tokenizer: PolicyTokenizer, harness: HarnessParams, misses: float
+    tasks: Iterable[Task],
+    terminal: Terminal,
+    tokenizer: PolicyTokenizer,
+    harness: HarnessParams,
+    misses: float,
 ) -> list[Transcript]:
-    """One expert episode a task, sometimes trying what a stranger would try first (probability ``misses`` a step)."""
+    """One expert episode a task, sometimes trying what a stranger would try first (probability ``misses`` a
+    step)."""
     result = []
     for task in tasks:
         commands = scripted.expert(task, random.Random(f"expert {task.seed}"), misses)
@@ -96,7 +102,8 @@ def expert_episodes(
 
 
 def terminal_text(tasks: Iterable[Task], terminal: Terminal, seed: int) -> Iterator[str]:
-    """What novices read and type, as plain text: the corpus of the tokenizer. Each document lists the lexicon once."""
+    """What novices read and type, as plain text: the corpus of the tokenizer. Each document lists the
+    lexicon once."""
     rng = random.Random(seed)
     for task in tasks:
         terminal.reset(task.files, task.seed)
@@ -122,7 +129,9 @@ def pretrain(
     first_plain = len(tokenizer.control_ids)
 
     def copying(rng: np.random.Generator, count: int) -> list[WeightedRow]:
-        return [copying_row(rng, tokenizer.vocab_size, first_plain, params.copying_length) for _ in range(count)]
+        return [
+            copying_row(rng, tokenizer.vocab_size, first_plain, params.copying_length) for _ in range(count)
+        ]
 
     clean = [t for t in episodes if all(turn.call in ("ok", "done") for turn in t.turns)]
     stages = [
@@ -131,7 +140,14 @@ def pretrain(
         ("format", params.format, sampler([weighted_row(t, ACTION_ONLY) for t in clean])),
     ]
     for index, (name, settings, draw) in enumerate(stages):
-        fit(model, draw, settings, seed=seed * 10 + index, pad_id=tokenizer.pad_id, on_step=_named(name, on_step))
+        fit(
+            model,
+            draw,
+            settings,
+            seed=seed * 10 + index,
+            pad_id=tokenizer.pad_id,
+            on_step=_named(name, on_step),
+        )
     return Policy(model, tokenizer)
 
 
@@ -145,7 +161,8 @@ def demonstrate(
     output_weight: float = 0.0,
     on_step: OnStep | None = None,
 ) -> None:
-    """Train ``model`` in place on demonstrations: actions, and outputs at ``output_weight`` (0: SFT, above: ActObs)."""
+    """Train ``model`` in place on demonstrations: actions, and outputs at ``output_weight`` (0: SFT, above:
+    ActObs)."""
     weights = ACTION_ONLY if output_weight == 0 else {**ACTION_ONLY, Role.OUTPUT: output_weight}
     draw = sampler([weighted_row(t, weights) for t in episodes])
     fit(model, draw, params.fit, seed=seed, pad_id=tokenizer.pad_id, on_step=_named("sft", on_step))
