@@ -15,7 +15,7 @@ from pydantic import Field
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import shell_session as shell
-from echo_terminal.terminal.terminal import CLOCK, HOME, HOSTNAME, EngineUnavailable, File
+from echo_terminal.terminal.terminal import CLOCK, ENVIRONMENT, HOME, HOSTNAME, EngineUnavailable, File
 
 NOBODY = 65534  # who the sandbox is outside, where root starts it
 START = 20.0  # seconds that a sandbox may take to start
@@ -116,7 +116,7 @@ def lay_out(files: Mapping[str, File], folder: Path, params: BubblewrapParams) -
 def _isolation() -> list[str]:
     out = "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --as-pid-1".split()
     out += f"--uid 1000 --gid 1000 --hostname {HOSTNAME} --cap-drop ALL --clearenv".split()
-    for name, value in shell.ENVIRONMENT.items():
+    for name, value in ENVIRONMENT.items():
         out += ["--setenv", name, value]
     return out
 

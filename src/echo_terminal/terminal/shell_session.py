@@ -24,19 +24,8 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from echo_terminal.terminal.terminal import CLOCK, HOME, PATH, USER, File
+from echo_terminal.terminal.terminal import CLOCK, HOME, USER, File
 
-ENVIRONMENT = {
-    "HOME": HOME,
-    "USER": USER,
-    "LOGNAME": USER,
-    "PATH": PATH,
-    "SHELL": "/bin/bash",
-    "TERM": "dumb",
-    "TZ": "UTC",
-    "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 WRITABLE = (HOME, "/tmp", "/var/site")  # noqa: S108 - paths inside the episode
 PASSWD = f"root:x:0:0:root:/root:/bin/bash\n{USER}:x:1000:1000::{HOME}:/bin/bash\n"
 GROUP = f"root:x:0:\n{USER}:x:1000:\n"
@@ -132,15 +121,22 @@ def archive(files: Mapping[str, File], uid: int = 1000, existing: tuple[str, ...
             parent = posixpath.dirname(parent)
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for name in sorted(folders.difference(existing)):
-            tar.addfile(_member(name, tarfile.DIRTYPE, 0o755, CLOCK, uid))
-        for name, file in sorted(files.items()):
+        for name in sorted(folders.difference(existing) | files.keys(), key=_unpacking_order):
+            file = files.get(name)
+            if file is None:
+                tar.addfile(_member(name, tarfile.DIRTYPE, 0o755, CLOCK, uid))
+                continue
             kind = tarfile.REGTYPE if file.link is None else tarfile.SYMTYPE
             member = _member(name, kind, file.mode, file.mtime, uid)
             member.linkname = file.link or ""
             member.size = len(file.content) if file.link is None else 0
             tar.addfile(member, io.BytesIO(file.content) if file.link is None else None)
     return out.getvalue()
+
+
+def _unpacking_order(path: str) -> list[list[int]]:
+    """Sort key: folders before what they hold, names backwards, since tmpfs lists what is newest first."""
+    return [[*(-ord(letter) for letter in part), 1] for part in path.split("/")]
 
 
 def _member(name: str, kind: bytes, mode: int, mtime: int, uid: int) -> tarfile.TarInfo:
