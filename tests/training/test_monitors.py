@@ -20,7 +20,7 @@ def updated(batch, params, new, lam):
     s = select(batch, token_weights(batch, params), env=lam != 0)
     monitor = m.UpdateMonitor(params)
     monitor.add(new, s, loss_of(new, s, params, lam))
-    return monitor.metrics()
+    return monitor.metrics(lam)
 
 
 def test_mismatch_and_ratio_over_action_tokens_only(written):
@@ -32,6 +32,7 @@ def test_mismatch_and_ratio_over_action_tokens_only(written):
     assert metrics["policy/ratio_mean"] == metrics["policy/ratio_max"] == 1.0
     assert metrics["policy/nll"] == 1.5
     assert metrics["loss/env"] == pytest.approx(3.5) and metrics["loss/policy"] == pytest.approx(-1.0)
+    assert metrics["loss/total"] == pytest.approx(-1.0 + 0.1 * 3.5)
 
 
 def test_truncated_sampling_shows_as_mismatch(written):
@@ -56,6 +57,10 @@ def test_keys_do_not_depend_on_the_batch(written):
     empty = updated(make_batch([written("PP")], [1.0], pad_id=0), ECHO, torch.zeros(0), 0.1)
     assert set(full) == set(empty) and math.isnan(empty["policy/ratio_mean"])
     assert empty["loss/total"] == 0.0
+    lam_zero = updated(make_batch([written("PAO")], [1.0], pad_id=0), ECHO, torch.tensor([-1.0]), 0.0)
+    assert set(lam_zero) == set(full) and math.isnan(lam_zero["loss/env"]) and lam_zero["loss/total"] == -1.0
+    diverged = updated(make_batch([written("PA")], [1.0], pad_id=0), GRPO, torch.tensor([math.nan]), 0.0)
+    assert math.isnan(diverged["loss/total"])  # never summed away
     some = m.rollout_metrics([written("PAO")], [1.0])
     assert set(some) == set(m.rollout_metrics([])) and math.isnan(m.rollout_metrics([])["turn/malformed"])
 

@@ -213,27 +213,30 @@ class Trainer:
         parameters = list(self.policy.model.parameters())
         monitor = UpdateMonitor(objective)
         apart = None
-        if objective.kind == "echo" and lam and step % params.diagnostics_every == 0:
+        by_ratio = objective.env_term.weight.kind == "gradient_ratio"  # 0 until the norms were measured once
+        if objective.kind == "echo" and (lam or by_ratio) and step % params.diagnostics_every == 0:
             apart = TermGradients(parameters)
+        scored = lam != 0 or apart is not None
         for part in parts:
             weights = token_weights(part.batch, objective)
             for rows in micro_batches(part.batch.lengths, params.token_budget):
-                chosen = select(part.batch, weights, rows, env=part.env and lam != 0, policy=part.policy)
+                chosen = select(part.batch, weights, rows, env=part.env and scored, policy=part.policy)
                 if not len(chosen.target):
                     continue
                 new, entropies = self.score(chosen)
-                loss = loss_of(new, chosen, objective, lam, entropies=entropies)
+                loss = loss_of(new, chosen, objective, lam if apart is None else 1.0, entropies=entropies)
                 if apart is None:
                     loss.total.backward()
                 else:
                     apart.add(loss)
                 monitor.add(new, chosen, loss, entropies)
-        measured = {"lambda": lam, **monitor.metrics()}
+        measured: Metrics = {}
         if apart is not None:
+            self.adaptive.policy_norm, self.adaptive.env_norm = apart.norms()
+            lam = self.weight_of_env(step)
             apart.write(lam)
             measured |= apart.metrics(lam)
-            self.adaptive.policy_norm = measured["gradient/policy_norm"]
-            self.adaptive.env_norm = measured["gradient/env_norm"]
+        measured |= {"lambda": lam, **monitor.metrics(lam)}
         norm = torch.nn.utils.clip_grad_norm_(parameters, params.gradient_clip)
         measured["gradient/norm"] = float(norm)
         for group in self.optimizer.param_groups:

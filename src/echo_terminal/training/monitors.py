@@ -34,7 +34,8 @@ class UpdateMonitor:
     """Collects the detached results of the micro-batches of one update; ``metrics`` sums them up."""
 
     params: ObjectiveParams
-    _losses: list[tuple[float, float, float]] = field(default_factory=list)
+    _policy: list[float] = field(default_factory=list)
+    _env: list[float] = field(default_factory=list)
     _log_ratios: list[Tensor] = field(default_factory=list)
     _advantages: list[Tensor] = field(default_factory=list)
     _nll: list[Tensor] = field(default_factory=list)
@@ -46,7 +47,10 @@ class UpdateMonitor:
         """Take note of one micro-batch: log-probs [N], what was selected, its loss, entropies [n_policy]."""
         n = selected.n_policy
         new = new_logprobs.detach()[:n].float()
-        self._losses.append((loss.total.item(), _item(loss.policy), _item(loss.env)))
+        if loss.policy is not None:
+            self._policy.append(loss.policy.item())
+        if loss.env is not None:
+            self._env.append(loss.env.item())
         self._nll.append(-new)
         if selected.advantages is not None:
             self._log_ratios.append(new - selected.old_logprobs)
@@ -54,21 +58,21 @@ class UpdateMonitor:
         if entropies is not None:
             self._entropies.append(entropies.detach().float())
 
-    def metrics(self) -> Metrics:
-        """Losses (nats), action NLL and entropy, clip fraction, ratios, |generation - trainer log-prob|.
+    def metrics(self, lam: float) -> Metrics:
+        """Losses (nats; the total with ``lam``), action NLL and entropy, clip fraction, ratios, |generation
+        - trainer log-prob|.
 
         Before the first optimiser step on a batch the ratios differ from 1 by the mismatch of the two
         engines alone.
         """
-        total, policy, env = (np.array(self._losses, dtype=np.float64).reshape(-1, 3).sum(0)).tolist()
         log_ratio, advantage = _joined(self._log_ratios), _joined(self._advantages)
         ratio, p = np.exp(log_ratio), self.params.policy_term
         clipped = ((ratio > 1 + p.clip_high) & (advantage > 0)) | ((ratio < 1 - p.clip_low) & (advantage < 0))
         gap = np.abs(log_ratio)
         return {
-            "loss/total": total,
-            "loss/policy": policy,
-            "loss/env": env,
+            "loss/total": sum(self._policy) + lam * sum(self._env),
+            "loss/policy": sum(self._policy) if self._policy else NAN,
+            "loss/env": sum(self._env) if self._env else NAN,
             "policy/nll": _mean(_joined(self._nll)),
             "policy/entropy": _mean(_joined(self._entropies)),
             "policy/clip_fraction": _mean(clipped),
@@ -143,9 +147,13 @@ class TermGradients:
         for parameter, policy, env in zip(self.parameters, self.policy, self.env, strict=True):
             parameter.grad = policy + lam * env if lam else policy.clone()
 
+    def norms(self) -> tuple[float, float]:
+        """Euclidean norms of the policy's and the environment's gradient."""
+        return _norm(self.policy), _norm(self.env)
+
     def metrics(self, lam: float) -> Metrics:
         """Norms, their cosine (NaN if one is 0) and lambda x |env| / |policy| (NaN if |policy| is 0)."""
-        policy, env = _norm(self.policy), _norm(self.env)
+        policy, env = self.norms()
         dot = sum(float((a.double() * b.double()).sum()) for a, b in zip(self.policy, self.env, strict=True))
         return {
             "gradient/policy_norm": policy,
@@ -216,10 +224,6 @@ class Times:
     def metrics(self) -> Metrics:
         """``seconds/NAME`` of every part seen."""
         return {f"seconds/{name}": value for name, value in self.seconds.items()}
-
-
-def _item(value: Tensor | None) -> float:
-    return NAN if value is None else value.item()
 
 
 def _joined(parts: Sequence[Tensor]) -> NDArray[np.float64]:
