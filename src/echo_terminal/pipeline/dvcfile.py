@@ -31,7 +31,7 @@ class StageSpec:
     stage: str
     item: dict[str, Any]
     cmd: str
-    sections: tuple[str, ...]  # top-level keys of the params file that it may read
+    sections: tuple[str, ...]  # dotted keys of the params file that it reads
     deps: tuple[str, ...]
     outs: tuple[str, ...]
 
@@ -62,7 +62,7 @@ def read_pipeline(dvc_yaml: Path, params: dict[str, Any]) -> list[StageSpec]:
                     stage,
                     item,
                     _fill(entry["cmd"], context),
-                    tuple(sections),
+                    tuple(_fill(section, context) for section in sections),
                     tuple(_fill(_path(dep), context) for dep in entry.get("deps", [])),
                     tuple(_fill(_path(out), context) for out in entry.get("outs", [])),
                 )
@@ -96,7 +96,7 @@ def inputs(root: Path, spec: StageSpec, params: dict[str, Any]) -> dict[str, str
     Raises:
         UserError: a dependency is missing.
     """
-    settings = {f"params: {name}": _digest(params[name]) for name in spec.sections}
+    settings = {f"params: {name}": _digest(_look_up(params, name)) for name in spec.sections}
     return {"item": _digest(spec.item), **settings, **{dep: content_hash(root / dep) for dep in spec.deps}}
 
 

@@ -18,7 +18,7 @@ def complete_runs(
     function: Callable[..., Any],
     folders: Mapping[str, Path],
     arguments: Mapping[str, Mapping[str, Any]],
-    key: str,
+    keys: Mapping[str, str],
     workers: int = 2,
 ) -> list[str]:
     """Bring every run to its end by ``function(folder=..., **arguments[name])``, in parallel; returns who was not.
@@ -31,7 +31,7 @@ def complete_runs(
     """
     jobs = {}
     for name, folder in folders.items():
-        mark = _read(folder)
+        mark, key = _read(folder), keys[name]
         if mark == {"key": key, "complete": True}:
             continue
         if mark != {"key": key, "complete": False}:

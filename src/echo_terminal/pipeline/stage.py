@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class Sections:
         self._params, self._spec = params, spec
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self._spec.sections:
+        if name not in (section.partition(".")[0] for section in self._spec.sections):
             raise AttributeError(
                 f"stage {self._spec.stage} does not declare the section {name!r}: add it to its params in dvc.yaml"
             )
@@ -122,20 +123,22 @@ class Stage:
         """Every item of a matrix stage under these settings, in order (never what an old run left in a folder)."""
         return [spec for spec in self.pipeline if spec.stage == stage]
 
-    def matched(self) -> dict[str, Path]:
-        """Run folders of the items that differ from this one in the objective alone, this one included, by key."""
+    def matched(self) -> list[StageSpec]:
+        """The items that differ from this one in the objective alone, this one included."""
         same = {k: v for k, v in self.spec.item.items() if k != "objective"}
-        specs = [s for s in self.items(self.spec.stage) if same.items() <= s.item.items()]
-        return {s.key: self.root / f"runs/{self.profile}/{s.stage}/{s.key}" for s in specs}
+        return [s for s in self.items(self.spec.stage) if same.items() <= s.item.items()]
 
-    def run_key(self) -> str:
-        """Digest of the settings, code and results that this stage depends on, whatever its item and its text.
+    def folder_of(self, spec: StageSpec) -> Path:
+        """Run folder of an item of this stage's matrix."""
+        return self.root / f"runs/{self.profile}/{spec.stage}/{spec.key}"
+
+    def run_key(self, spec: StageSpec) -> str:
+        """Digest of the item, settings, code and results that a run depends on.
 
         The notebook is left out, so that a changed sentence does not train anew.
         """
-        deps = tuple(dep for dep in self.spec.deps if not dep.startswith("notebooks/"))
-        spec = StageSpec(self.spec.stage, {}, "", self.spec.sections, deps, ())
-        return stage_key(self.root, spec, self._params.model_dump(mode="json"))
+        deps = tuple(dep for dep in spec.deps if not dep.startswith("notebooks/"))
+        return stage_key(self.root, replace(spec, deps=deps), self._params.model_dump(mode="json"))
 
     def _declared(self, path: str, declared: tuple[str, ...], kind: str) -> Path:
         if not any(path == entry or path.startswith(f"{entry}/") for entry in declared):
