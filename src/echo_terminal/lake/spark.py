@@ -54,7 +54,7 @@ class SparkParams(StrictModel):
     address: str = ""
     jars: str = ""
     memory: str = "2g"
-    cores: int = Field(2, ge=1)
+    cores: int = Field(default=2, ge=1)
 
 
 # The embedded server must outlive every session: a collected server leaves its clients hanging.

@@ -60,9 +60,9 @@ def _keys_there(table: DeltaTable, schema: Schema, batch: pa.Table) -> pa.Table:
     """Keys of the table that can equal one of the batch: same runs, steps within the batch's range."""
     filters: list[tuple[str, str, Any]] = []
     if "run_id" in schema.key:
-        filters.append(("run_id", "in", pc.unique(batch["run_id"]).to_pylist()))
+        filters.append(("run_id", "in", batch["run_id"].unique().to_pylist()))
     if schema.narrow is not None:
-        bounds = pc.min_max(batch[schema.narrow])
+        bounds = pc.call_function("min_max", [batch[schema.narrow]])
         filters += [
             (schema.narrow, ">=", bounds["min"].as_py()),
             (schema.narrow, "<=", bounds["max"].as_py()),
