@@ -115,7 +115,7 @@ class BubblewrapTerminal:
         text = command.replace("\0", "").encode("utf-8", "surrogateescape")
         self._control.joinpath("command").write_bytes(text)
         self._control.joinpath("status").write_text(f"return {self._code}\n")
-        self._send(shell.step(CONTROL, STATE, out, err, self._fd))
+        self._send(shell.step(CONTROL, STATE, out, err, self._fd, self._code))
         status, event = Status.OK, self._finish(started + timeout, out, err)
         if event.kind in ("timeout", "limit"):
             status = Status.TIMEOUT if event.kind == "timeout" else Status.KILLED

@@ -76,11 +76,12 @@ def reopening(state: str) -> str:
     return f'builtin source {state}; builtin cd -- "$PWD" || builtin cd\n'
 
 
-def step(control: str, state: str, out: str, err: str, events: str) -> str:
-    """Line that runs the command in ``control``/command, ``$?`` being what ``control``/status returns."""
+def step(control: str, state: str, out: str, err: str, events: str, code: int) -> str:
+    """Line that runs the command in ``control``/command, ``$?`` being ``code``, which ``control``/status returns."""
+    before = f"builtin source {control}/status && :; " if code else ""  # after && it cannot trip ``set -e``
     return (
-        f"builtin export -p >|{state} {events}>&-; builtin source {control}/status; "
-        f'builtin eval "$(<{control}/command)" >|{out} 2>|{err} </dev/null {events}>&-\n'
+        f"builtin export -p >|{state} {events}>&-; "
+        f"builtin eval '{before}'\"$(<{control}/command)\" >|{out} 2>|{err} </dev/null {events}>&-\n"
     )
 
 
