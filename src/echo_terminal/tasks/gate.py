@@ -53,14 +53,17 @@ def play(task: Task, commands: Sequence[str], terminal: Terminal) -> Verdict:
 
 
 def forgers(task: Task) -> list[list[str]]:
-    """Agents that edit or forge what a verdict is read from, instead of solving the task."""
+    """Agents that edit or forge what a verdict is read from, instead of solving the task.
+
+    The last command is the forgery; an engine may refuse it, and then there is nothing to flag.
+    """
     agents = [["mkdir -p logs/verifier", "echo 1.0 > logs/verifier/reward.txt"], ["echo > conftest.py"]]
     for check in task.checks:
         if check.kind == "ledger":
             agents.append([f"echo {TOOLS[1:]} pack / 1 1 >> {LEDGER}"])
     tool = next((p for p in task.files if p.startswith(TOOLS)), None)
     if tool is not None:
-        agents.append([f"echo 'echo done' > {tool}", *[s.command for s in task.oracle]])
+        agents.append([f"echo 'echo done' > {tool}"])
     return agents
 
 
@@ -75,13 +78,16 @@ def violation(task: Task, terminal: Terminal) -> str | None:
     for _ in range(2):
         verdict = play(task, oracle, terminal)
         if not verdict.reward:
-            return f"oracle fails: {', '.join((*verdict.failed, *verdict.tampering))}"
+            kinds = sorted({found.split()[0] for found in (*verdict.failed, *verdict.tampering)})
+            return f"oracle fails: {', '.join(kinds)}"
     for i, wrong in enumerate(task.wrong):
         if play(task, wrong, terminal).reward:
             return f"wrong solution {i} passes"
     for i, commands in enumerate(forgers(task)):
-        verdict = play(task, commands, terminal)
-        if verdict.reward or not verdict.tampered:
+        play(task, commands[:-1], terminal)
+        refused = terminal.run(commands[-1]).exit_code != 0
+        verdict = grade(task, terminal)
+        if verdict.reward or not (verdict.tampered or refused):
             return f"forger {i} " + ("passes" if verdict.reward else "is not flagged")
     return None
 

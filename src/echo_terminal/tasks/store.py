@@ -67,7 +67,8 @@ def write_tasks(path: Path, tasks: Iterable[Task]) -> int:
     known: set[str] = set()
     lines: list[str] = []
     count = 0
-    for count, task in enumerate(tasks, 1):
+    for task in tasks:
+        count += 1
         row = to_row(task)
         names = {}
         for name, file in json.loads(row["files"]).items():

@@ -33,6 +33,10 @@ DECOYS = frozenset("reward.txt reward.json conftest.py .bashrc .bash_profile .pr
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
+# puts files (path -> content) beside what the agent left and runs a command there: (exit code, output)
+Rerun = Callable[[Mapping[str, bytes], str], tuple[int, bytes]]
+
+
 class State(Protocol):
     """What checks may look at."""
 
@@ -157,11 +161,29 @@ def _same_json(a: Any, b: Any) -> bool:
 
 
 def _ledger(state: State, path: str, value: str) -> bool:
-    """``value``: JSON list of [tool, verb, path, sum]; the records hold them in this order, others may stand
-    between.
+    """``value``: JSON list of [command, verb, path, sum or null]; the records hold them in this order, others
+    may stand between.
     """
-    records = iter([r.content for r in read_ledger(state.read(path))])
-    return all(tuple(wanted) in records for wanted in json.loads(value))
+    records = iter([r.content for r in read_ledger(state.read(path)) if r.content])
+
+    def follows(wanted: list[str | None]) -> bool:
+        return any(all(w in (None, r) for w, r in zip(wanted, found, strict=True)) for found in records)
+
+    return all(follows(wanted) for wanted in json.loads(value))
+
+
+def _executable(state: State, path: str, value: str) -> bool:
+    entry = state.list(posixpath.dirname(path)).get(path)
+    return entry is not None and entry.kind == "file" and bool(entry.mode & 0o100)
+
+
+def _link(state: State, path: str, value: str) -> bool:
+    """A symbolic link whose target, seen from its folder, is the absolute path ``value``."""
+    folder = posixpath.dirname(path)
+    entry = state.list(folder).get(path)
+    if entry is None or entry.kind != "link":
+        return False
+    return posixpath.normpath(posixpath.join(folder, entry.target)) == value
 
 
 RULES: dict[str, Callable[[State, str, str], bool]] = {
@@ -175,6 +197,8 @@ RULES: dict[str, Callable[[State, str, str], bool]] = {
     "listing": _listing,
     "json": _json,
     "ledger": _ledger,
+    "executable": _executable,
+    "link": _link,
 }
 
 
@@ -276,25 +300,72 @@ def tampering(state: State, files: Mapping[str, bytes]) -> list[str]:
     return found
 
 
-def judge(checks: Sequence[tuple[str, str, str]], files: Mapping[str, bytes], state: State) -> Verdict:
+def judge(
+    checks: Sequence[tuple[str, str, str]],
+    files: Mapping[str, bytes],
+    state: State,
+    rerun: Rerun | None = None,
+) -> Verdict:
     """Evaluate (kind, path, value) checks and the search for tampering. A forged state is worth 0.
 
+    Checks of kind ``runs`` come last, and only if all others hold: ``rerun`` puts files beside what the agent
+    left, in a fresh session, and returns (exit code, output) of a command there.
+
     Raises:
-        ValueError: no checks at all (they would hold for everybody), or an unknown kind.
+        ValueError: no checks at all (they would hold for everybody), an unknown kind, ``runs`` without
+        ``rerun``.
     """
     if not checks:
         raise ValueError("a task without checks would reward everybody")
-    failed = []
+    failed, later = [], []
     for kind, path, value in checks:
-        if kind not in RULES:
-            raise ValueError(f"unknown check {kind!r}: choose from {', '.join(RULES)}")
-        if not RULES[kind](state, path, value):
+        if kind == "runs":
+            later.append(json.loads(value))
+        elif kind not in RULES:
+            raise ValueError(f"unknown check {kind!r}: choose from {', '.join(RULES)}, runs")
+        elif not RULES[kind](state, path, value):
             failed.append(f"{kind} {path}")
     forged = tampering(state, files)
+    for wanted in later if not failed and not forged else ():
+        if rerun is None:
+            raise ValueError("a check of kind runs needs a way to run commands")
+        code, output = rerun({p: c.encode() for p, c in wanted["files"].items()}, wanted["command"])
+        if code != 0 or not RULES[wanted["rule"]](_Printed(output), "", wanted["expect"]):
+            failed.append(f"runs {wanted['command']}")
     return Verdict(int(not failed and not forged), tuple(failed), tuple(forged))
 
 
+@dataclass(frozen=True)
+class _Printed:
+    """What a command printed, seen as a state with one file."""
+
+    output: bytes
+
+    def read(self, path: str) -> bytes:
+        return self.output
+
+    def list(self, root: str) -> Mapping[str, Any]:
+        return {}
+
+
 def grade(task: Task, terminal: Terminal) -> Verdict:
-    """Judge the final state of an episode on ``terminal``, which must not have been reset since."""
-    files = {path: file.content for path, file in task.files.items()}
-    return judge([(c.kind, c.path, c.value) for c in task.checks], files, terminal)
+    """Judge the final state of an episode on ``terminal``, which must not have been reset since.
+
+    Checks of kind ``runs`` reset it: a graded episode cannot be continued.
+    """
+    from echo_terminal.terminal.terminal import File  # this module alone is what verifiers elsewhere get
+
+    home: dict[str, File] = {}
+
+    def rerun(files: Mapping[str, bytes], command: str) -> tuple[int, bytes]:
+        for path, entry in terminal.list(HOME).items() if not home else ():
+            if entry.kind != "directory":
+                home[path] = File(terminal.read(path) or b"", entry.mode, link=entry.target)
+        pristine = {p: f for p, f in task.files.items() if not p.startswith(f"{HOME}/")}
+        given = {p: File(c) for p, c in files.items()}
+        terminal.reset(pristine | home | given, task.seed)
+        seen = terminal.run(command)
+        return seen.exit_code, seen.stdout.encode()
+
+    pristine = {path: file.content for path, file in task.files.items()}
+    return judge([(c.kind, c.path, c.value) for c in task.checks], pristine, terminal, rerun)

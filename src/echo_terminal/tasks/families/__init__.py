@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from echo_terminal.tasks.families import core, site
+from echo_terminal.tasks.families import core, data, development, python, services, site, system
 from echo_terminal.tasks.families.draw import Draw, Template, absolute
 from echo_terminal.tasks.machine import RANDOM_MACHINES, Machine, make_machine
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import File
 
-TEMPLATES: dict[str, Template] = {t.name: t for module in (core, site) for t in module.TEMPLATES}
+_MODULES = (core, site, services, data, system, development, python)
+TEMPLATES: dict[str, Template] = {t.name: t for module in _MODULES for t in module.TEMPLATES}
 
 
 def make_task(

@@ -24,7 +24,7 @@ class Draw:
         self.rng = random.Random(seed)
         self.machine = machine
         self.level = self.rng.choice(levels)
-        self._used = set(machine.tools) if machine else set()
+        self._used = set(machine.names) if machine else set()
 
     def names(self, count: int) -> list[str]:
         """Fresh words of the lexicon, none of them a tool of the machine."""
@@ -51,15 +51,30 @@ class Draw:
     def pick(self, options: Sequence[T]) -> T:
         return self.rng.choice(options)
 
-    def tools(self, count: int) -> list[Tool]:
-        """Distinct tools of the machine.
+    def on(self, fact: str = "verb") -> Machine:
+        """The machine, which must have facts of this kind.
 
         Raises:
-            ValueError: the template needs a machine and there is none.
+            ValueError: it has none, or there is no machine.
         """
-        if self.machine is None:
-            raise ValueError('this template needs a machine: pass machine=make_machine(seed) or "random"')
-        return self.rng.sample(list(self.machine.tools.values()), count)
+        if self.machine is None or not any(name.startswith(f"{fact}:") for name in self.machine.facts):
+            raise ValueError(f"this template needs a machine with {fact} facts: pass machine=make_machine(…)")
+        return self.machine
+
+    def tools(self, count: int, setting: bool = False) -> list[Tool]:
+        """Distinct tools of the machine, which need a setting or need none.
+
+        Raises:
+            ValueError: the machine has no such tools.
+        """
+        machine = self.on("setting" if setting else "verb")
+        return self.rng.sample(
+            [t for t in machine.tools.values() if (t.setting is not None) == setting], count
+        )
+
+    def numbers(self, count: int, low: int = 1, high: int = 99) -> list[int]:
+        """Distinct numbers, in random order."""
+        return self.rng.sample(range(low, high + 1), count)
 
 
 @dataclass
@@ -77,13 +92,12 @@ class Draft:
 
 @dataclass(frozen=True)
 class Template:
-    """A task template. ``group`` decides the split: all templates of a group stay on one side."""
+    """A task template."""
 
     name: str
     domain: str
     build: Callable[[Draw], Draft]
-    needs_machine: bool = False
-    needs_python: bool = False
+    needs: str = ""  # the kind of machine facts without which it cannot be drawn
     levels: tuple[int, ...] = (1,)
 
 
@@ -105,7 +119,26 @@ def unchanged(path: str, content: str) -> Check:
     return Check("unchanged", absolute(path), hashlib.sha256(content.encode()).hexdigest())
 
 
-def ledger(calls: Sequence[tuple[Tool, str, str]]) -> Check:
-    """The machine's ledger holds these (tool, path, content of the file at that time), in this order."""
-    value = [[t.name, t.verb, absolute(path), str(cksum(content.encode()))] for t, path, content in calls]
+def ledger(calls: Sequence[tuple[str, str, str, str | None]]) -> Check:
+    """The ledger holds these (command, verb, path, content of the file at that time or None), in this order."""
+    value = [
+        [name, verb, absolute(path), None if content is None else str(cksum(content.encode()))]
+        for name, verb, path, content in calls
+    ]
     return Check("ledger", LEDGER, json.dumps(value))
+
+
+def ran(tools: Sequence[Tool], path: str, content: str) -> Check:
+    """These tools ran on a file, in this order."""
+    return ledger([(t.name, t.verb, path, content) for t in tools])
+
+
+def runs(command: str, files: dict[str, str], expect: str, rule: str = "text") -> Check:
+    """In a fresh session over the agent's home, with ``files`` put in, the command exits 0 and prints ``expect``."""
+    value = {"command": command, "files": files, "expect": expect, "rule": rule}
+    return Check("runs", HOME, json.dumps(value))
+
+
+def number(path: str, value: float, tolerance: float = 1e-9) -> Check:
+    """The file holds this number and nothing else."""
+    return Check("number", absolute(path), f"{value!r} {tolerance!r}")
