@@ -48,7 +48,8 @@ class PolicyTokenizer:
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        missing = [t for t in (PAD, START, END) if tokenizer.token_to_id(t) is None]
+        vocabulary = tokenizer.get_vocab()
+        missing = [t for t in (PAD, START, END) if t not in vocabulary]
         if missing:
             raise ValueError(
                 f"tokenizer lacks the control tokens {missing}: a Qwen-style chat vocabulary is needed"
@@ -58,8 +59,8 @@ class PolicyTokenizer:
         self._plain = Tokenizer.from_str(blob)
         self._plain.encode_special_tokens = True
         self.vocab_size: int = tokenizer.get_vocab_size()
-        self.pad_id: int = tokenizer.token_to_id(PAD)
-        self.stop_ids: tuple[int, ...] = (tokenizer.token_to_id(END),)
+        self.pad_id = vocabulary[PAD]
+        self.stop_ids: tuple[int, ...] = (vocabulary[END],)
         self.encode = lru_cache(maxsize=65536)(self._encode)
         self.frame = lru_cache(maxsize=1024)(self._frame)
         added = tokenizer.get_added_tokens_decoder()
@@ -85,7 +86,7 @@ class PolicyTokenizer:
 
     def token(self, token_id: int) -> str:
         """The vocabulary entry of one id."""
-        return self._framed.id_to_token(token_id)
+        return str(self._framed.id_to_token(token_id))
 
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` and its transformers configuration into ``folder``."""

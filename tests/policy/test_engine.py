@@ -1,0 +1,101 @@
+"""The ragged cache gives the log-probs that a plain forward pass gives, whatever the batch looks like."""
+
+import numpy as np
+import pytest
+import torch
+
+from echo_terminal.policy.engine import Engine, Sample, action_logprobs, uniforms
+from echo_terminal.policy.model import ModelParams, Qwen3, new_model
+
+STOP, FORBIDDEN, LENGTH = 5, (0, 1, 2), 160
+
+
+def play(engine: Engine, seeds: list[int], turns: int = 4) -> list[tuple[list[int], list[float]]]:
+    """Multi-turn rows of unequal prompts, observations and action lengths; ids and log-probs (NaN where fed)."""
+    session = engine.start(seeds)
+    rows = [([7 + s % 5] * (3 + s % 9), [float("nan")] * (3 + s % 9)) for s in seeds]
+    for turn in range(turns):
+        live = [i for i, s in enumerate(seeds) if s % 4 != turn]  # some rows sit a turn out
+        if not live:
+            continue
+        fresh = [rows[i][0][session.lengths[i] :] for i in live]
+        samples = session.generate(live, fresh, 1.3, [4 + seeds[i] % 7 for i in live])
+        for i, sample in zip(live, samples, strict=True):
+            observation = [20 + (seeds[i] + turn) % 30] * (1 + (seeds[i] + turn) % 6)
+            rows[i][0].extend([*sample.ids, *observation])
+            rows[i][1].extend([*sample.logprobs, *[float("nan")] * len(observation)])
+    return rows
+
+
+@pytest.fixture(params=[1, 2])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Full and grouped attention."""
+    params = ModelParams(hidden_size=48, num_heads=2, num_kv_heads=request.param, head_dim=24)
+    return Engine(new_model(params, 64, seed=4), [STOP], FORBIDDEN, LENGTH)
+
+
+def test_generation_equals_training_logprobs(engine: Engine) -> None:
+    rows = play(engine, list(range(23)))
+    sampled = 0
+    for ids, logprobs in rows:
+        with torch.no_grad():
+            hidden = engine.model.hidden(torch.tensor([ids]))[0, :-1]
+            expected = action_logprobs(engine.model.logits(hidden), engine.forbidden, 1.3)
+        for t, value in enumerate(logprobs):
+            if not np.isnan(value):
+                assert value == pytest.approx(float(expected[t - 1, ids[t]]), abs=1e-5)
+                sampled += 1
+    assert sampled > 300
+
+
+def test_a_row_does_not_depend_on_its_batch(engine: Engine) -> None:
+    together = play(engine, list(range(23)))
+    for seed in (0, 7, 22):
+        assert play(engine, [seed])[0][0] == together[seed][0]
+
+
+def test_same_seeds_same_ids(engine: Engine) -> None:
+    assert [r[0] for r in play(engine, [3, 1, 2])] == [r[0] for r in play(engine, [3, 1, 2])]
+
+
+def test_forbidden_ids_never_appear_and_stop_ends(engine: Engine) -> None:
+    session = engine.start(list(range(50)))
+    samples: list[Sample] = session.generate(range(50), [[9]] * 50, 2.0, [30] * 50)
+    assert not {i for s in samples for i in s.ids} & set(FORBIDDEN)
+    for sample in samples:
+        assert sample.stopped == (sample.ids[-1] == STOP)
+        assert STOP not in sample.ids[:-1]
+        assert sample.stopped or len(sample.ids) == 30
+
+
+def test_frequencies_follow_the_distribution() -> None:
+    """20,000 first tokens of one context against the model's own probabilities (chi-square, 60 degrees)."""
+    engine = Engine(new_model(ModelParams(hidden_size=32, num_heads=1, num_kv_heads=1), 64, 0), [STOP], FORBIDDEN, 8)
+    counts = np.zeros(64)
+    for block in range(10):
+        session = engine.start(list(range(block * 2000, (block + 1) * 2000)))
+        for sample in session.generate(range(2000), [[9, 11]] * 2000, 1.0, [1] * 2000):
+            counts[sample.ids[0]] += 1
+    with torch.no_grad():
+        logits = engine.model.logits(engine.model.hidden(torch.tensor([[9, 11]]))[0, -1:])
+        p = action_logprobs(logits, engine.forbidden, 1.0).exp()[0].numpy()
+    expected = p * counts.sum()
+    used = expected > 0
+    chi_square = float(((counts - expected)[used] ** 2 / expected[used]).sum())
+    assert chi_square < 100  # the 99.9 % point of 60 degrees of freedom is 99.6
+
+
+def test_streams_are_stable_across_machines() -> None:
+    """The first numbers of stream 7 (Philox 4x64), written down once."""
+    assert uniforms(7, 2).tolist() == [0.8720734548204873, 0.29536538151378355]
+    assert uniforms(7, 5).tolist()[:2] == uniforms(7, 2).tolist()
+
+
+def test_what_does_not_fit_is_refused(engine: Engine) -> None:
+    session = engine.start([0])
+    with pytest.raises(ValueError, match="do not fit"):
+        session.generate([0], [[9] * 150], 1.0, [20])
+    with pytest.raises(ValueError, match="nothing new"):
+        session.generate([0], [[]], 1.0, [2])
+    with pytest.raises(ValueError, match="exceeds the model's max_positions"):
+        Engine(engine.model, [STOP], FORBIDDEN, 10_000)
