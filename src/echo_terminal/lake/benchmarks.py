@@ -30,9 +30,15 @@ BATCH = 20_000
 _SPAWN = multiprocessing.get_context("spawn")
 
 
-def row(name: str, value: float, unit: str, target: str, holds: bool) -> Row:
-    """One line of the benchmark table."""
-    return {"name": name, "value": round(value, 3), "unit": unit, "target": target, "holds": holds}
+def row(name: str, value: float, unit: str, most: float) -> Row:
+    """One line of the benchmark table; every target here is an upper bound."""
+    return {
+        "name": name,
+        "value": round(value, 3),
+        "unit": unit,
+        "target": f"<= {most:g}",
+        "holds": value <= most,
+    }
 
 
 def peak_gib() -> float:
@@ -71,14 +77,14 @@ def million_turns(
     last, first = sizes[-1], sizes[0]
     write, analysis = seconds[last]
     rows = [
-        row(f"lake: write {last:,} turns", write, "s", "<= 60", write <= 60),
-        row(f"lake: behaviour report on {last:,} turns", analysis, "s", "<= 60", analysis <= 60),
-        row("lake: peak memory of both", peak_gib(), "GiB", "<= 6", peak_gib() <= 6),
+        row(f"lake: write {last:,} turns", write, "s", 60),
+        row(f"lake: behaviour report on {last:,} turns", analysis, "s", 60),
+        row("lake: peak memory of both", peak_gib(), "GiB", 6),
     ]
     for i, what in enumerate(("write", "report")):
         slope = math.log(seconds[last][i] / seconds[first][i]) / math.log(last / first)
         name = f"lake: growth exponent of {what}, {first:,} to {last:,} turns"
-        rows.append(row(name, slope, "", "<= 1.1 (linear)", slope <= 1.1))
+        rows.append(row(name, slope, "", 1.1))
     return rows
 
 
@@ -119,9 +125,9 @@ def two_writers(root: Path, writers: int = 2, batches: int = 50, size: int = 20)
     for process in processes:
         process.join()
     seconds = time.perf_counter() - start
-    rows, expected = assert_unique(root, "turns"), writers * batches * size
-    name = f"lake: rows of {writers} writers x {batches} batches (in {seconds:.1f} s)"
-    return [row(name, rows, "rows", f"= {expected}", rows == expected)]
+    lost = writers * batches * size - assert_unique(root, "turns")
+    name = f"lake: {writers} writers x {batches} batches"
+    return [row(f"{name}, rows lost", lost, "rows", 0), row(f"{name}, time", seconds, "s", 60)]
 
 
 def random_kills(root: Path, kills: int = 20, size: int = 500, seed: int = 0) -> list[Row]:
@@ -146,12 +152,4 @@ def random_kills(root: Path, kills: int = 20, size: int = 500, seed: int = 0) ->
         # the last batch may have been committed without its mark
         complete = steps in (set(range(committed)), set(range(committed + 1)))
         survived += complete and assert_unique(root, "turns") == size * len(steps)
-    return [
-        row(
-            "lake: kills survived without a lost or doubled row",
-            survived,
-            "kills",
-            f"= {kills}",
-            survived == kills,
-        )
-    ]
+    return [row(f"lake: of {kills} kills, those that lost or doubled a row", kills - survived, "kills", 0)]
