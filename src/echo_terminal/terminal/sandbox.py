@@ -105,7 +105,7 @@ def lay_out(files: Mapping[str, File], folder: Path, params: BubblewrapParams) -
         tar.extraction_filter = lambda member, path: member  # our own archive; Python 3.11.2 has no filter=
         tar.extractall(root)
     (control / "files.tar").write_bytes(shell.archive(inside, existing=("/home", "/tmp", "/var")))
-    for name in ("command", "status", "supervisor"):
+    for name in ("command", "supervisor"):
         (control / name).touch()
     binds = ["--ro-bind", "/usr", "/usr", "--ro-bind", f"{root}/usr/local", "/usr/local"]
     for top in sorted(p.name for p in root.iterdir() if p.name != "usr"):

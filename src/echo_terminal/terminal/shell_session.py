@@ -40,11 +40,14 @@ _NOTICE = re.compile(
 
 @dataclass(frozen=True)
 class Event:
-    """What the session said. ``kind``: ``done`` (code and cwd), ``died`` (the shell's code) or ``lost``."""
+    """What the session said: the step is ``done`` (its code; ``text`` is the directory), the shell ``died`` (its code).
+
+    Without a word from inside: ``timeout``, ``limit`` (of output or memory), ``lost`` (the session is gone).
+    """
 
     kind: str
     code: int = 0
-    cwd: str = ""
+    text: str = ""
 
 
 def supervisor(prepare: str, events: str) -> str:
@@ -76,17 +79,17 @@ def reopening(state: str) -> str:
     return f'builtin source {state}; builtin cd -- "$PWD" || builtin cd\n'
 
 
-def step(control: str, state: str, out: str, err: str, events: str, code: int) -> str:
-    """Line that runs the command in ``control``/command, ``$?`` being ``code``, which ``control``/status returns."""
-    before = f"builtin source {control}/status && :; " if code else ""  # after && it cannot trip ``set -e``
+def step(command: str, state: str, out: str, err: str, events: str, code: int) -> str:
+    """Line that runs ``command``, a shell word, with ``code`` as its ``$?``."""
+    before = f"(exit {code}) && :; " if code else ""  # to the left of && it cannot trip ``set -e``
     return (
         f"builtin export -p >|{state} {events}>&-; "
-        f"builtin eval '{before}'\"$(<{control}/command)\" >|{out} 2>|{err} </dev/null {events}>&-\n"
+        f"builtin eval '{before}'{command} >|{out} 2>|{err} </dev/null {events}>&-\n"
     )
 
 
 def sentinel(tag: str, events: str) -> str:
-    """Line that reports the exit code and the directory."""
+    """Line that reports the exit code and the directory as the event of ``tag``."""
     return f"builtin printf '@{tag} %d %s\\0' $? \"$PWD\" >&{events}\n"
 
 
