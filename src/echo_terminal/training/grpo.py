@@ -61,7 +61,7 @@ class TrainParams(StrictModel):
     warmup_steps: int = Field(5, ge=0)
     weight_decay: float = Field(0.01, ge=0)
     gradient_clip: float = Field(1.0, gt=0)
-    token_budget: int = Field(8192, ge=64)
+    token_budget: int = Field(2048, ge=64)
     diagnostics_every: int = Field(10, ge=1)
 
 
@@ -127,8 +127,8 @@ class Trainer:
         self.engine = Engine(policy.model, tokenizer.stop_ids, tokenizer.forbidden_ids, harness.max_context)
         self.adaptive = Adaptive()
 
-    def step(self, step: int) -> Metrics:
-        """One rollout and one update; the row of the metrics table."""
+    def step(self, step: int) -> tuple[Metrics, Rollouts]:
+        """One rollout and one update; the row of the metrics table, and the rollouts."""
         times = Times()
         with times("rollout"):
             rollouts = self.collect(step)
@@ -139,7 +139,7 @@ class Trainer:
         if step % self.params.diagnostics_every == 0:
             with times("diagnostics"):
                 metrics |= self.observation_metrics(rollouts)
-        return {"step": step + 1, **metrics, **measured, **times.metrics()}
+        return {"step": step + 1, **metrics, **measured, **times.metrics()}, rollouts
 
     def prompts(self, step: int) -> list[Task]:
         """The tasks of a step: each epoch goes through all tasks in an order of its own."""
