@@ -15,7 +15,7 @@ from echo_terminal.evaluation.forecast import (
     choose,
     forecasts,
     quality,
-    rerank,
+    rows,
     success_probabilities,
 )
 
@@ -111,8 +111,14 @@ def test_choice(kinds: list[str], p: list[float | None], index: int) -> None:
     assert choose(kinds, p) == index
 
 
-def test_rerank_runs_the_command_that_the_policy_believes_in() -> None:
-    actions = [list(b"bad"), list(b"xx"), list(b"good")]
-    assert rerank(list(b"p "), actions, ["bash", "malformed", "bash"], list(b" code: "), ZERO, Oracle()) == 2
+def test_nothing_to_choose_from() -> None:
     with pytest.raises(ValueError, match="nothing"):
-        rerank([1], [], [], [2], ZERO, Oracle())
+        choose([], [])
+
+
+def test_rows_of_the_result_table() -> None:
+    table = rows(quality([Forecast(0, 0, 0.9, True), Forecast(0, 1, 0.2, False)], bins=2))
+    assert [(r["low"], r["count"], r["success_rate"], r["auroc"], r["commands"]) for r in table] == [
+        (0.0, 1, 0.0, 1.0, 2),
+        (0.5, 1, 1.0, 1.0, 2),
+    ]

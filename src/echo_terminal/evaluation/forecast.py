@@ -10,7 +10,7 @@ number of commands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import exp, fsum
 
 from echo_terminal.agent.transcript import Role, Transcript
@@ -172,20 +172,10 @@ def choose(kinds: Sequence[str], probabilities: Sequence[float | None]) -> int:
     return -max(ranked)[1]
 
 
-def rerank(
-    prefix: Sequence[int],
-    actions: Sequence[Sequence[int]],
-    kinds: Sequence[str],
-    glue: Sequence[int],
-    zero: Sequence[int],
-    scorer: Scorer,
-) -> int:
-    """Choose among k actions sampled after ``prefix``.
-
-    ``glue`` is the template from the end of the action to the exit code (``frame(RESPONSE_OPEN)`` and
-    ``frame(EXIT_OPEN)`` of ``agent.prompt``).
-    """
-    commands = [i for i, kind in enumerate(kinds) if kind == "bash"]
-    scored = success_probabilities([[*prefix, *actions[i], *glue] for i in commands], zero, scorer)
-    by_action = dict(zip(commands, scored, strict=True))
-    return choose(kinds, [by_action.get(i) for i in range(len(kinds))])
+def rows(judged: Quality) -> list[dict[str, float | int | None]]:
+    """One row for each calibration bin, with the scores of the whole repeated in each: a result table."""
+    whole = {
+        name: value for name, value in asdict(judged).items() if name not in ("bins", "success_rate", "count")
+    }
+    whole |= {"commands": judged.count, "base_rate": judged.success_rate}
+    return [{**whole, **asdict(b)} for b in judged.bins]
