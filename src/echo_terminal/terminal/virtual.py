@@ -1,21 +1,30 @@
 """The virtual engine: bash and its tools in process, over a file system in memory (bashkit).
 
-A command costs tens of microseconds. Nothing reaches the host: files, processes and network are the engine's own.
-Differs from real bash as listed in ``differences.yaml``; a background child lives as long as the command that
-started it.
+A command costs tens of microseconds. Nothing reaches the host: files, processes and network are the engine's own;
+``python3`` runs in ``python_sandbox``. Rules of its own, beside the differences listed in ``differences.yaml``:
+
+- A command that starts background children waits for them, and in it ``sleep`` takes no time.
+- A shell that ends (``exit``, ``set -e``) goes on where it was with the exported variables that it had.
+- Options of ``set`` and aliases last from command to command; traps do not.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 
-from bashkit import Bash, ExecutionProfile
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from echo_terminal.config import StrictModel
-from echo_terminal.terminal import state
+from echo_terminal.terminal import state, virtual_tree
 from echo_terminal.terminal.normalise import normal_form
+from echo_terminal.terminal.shell_session import WRITABLE
+from echo_terminal.terminal.shims import callback, programs
+from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.messages import real_messages, syntax_error
 from echo_terminal.terminal.terminal import (
+    CLOCK,
     ENVIRONMENT,
     HOME,
     HOSTNAME,
@@ -27,17 +36,26 @@ from echo_terminal.terminal.terminal import (
     Observation,
     Status,
 )
+from echo_terminal.terminal.virtual_python import PythonProgram
 
-SYSTEM_FILES = {
-    "/etc/passwd": f"root:x:0:0:root:/root:/bin/bash\n{USER}:x:1000:1000::{HOME}:/bin/bash\n",
-    "/etc/group": f"root:x:0:\n{USER}:x:1000:\n",
-}
+END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
+OPTIONS = {  # how bashkit remembers `set -o`
+    "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
+    "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
+}  # fmt: skip
+_SPECIAL = re.compile(r"&|\$\?|\b(?:exit|logout|exec|kill|set|trap)\b|\.{0,2}/")
+_LEAVES = re.compile(r"\b(?:exit|logout|exec|kill|set|trap)\b")
+_CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
+_SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
+SIGNALLED = frozenset({134, 137, 139, 143, 152, 153})
 
 
 class VirtualParams(StrictModel):
-    """Limits of one episode: bytes of all files together, simple commands per call, turns of one loop."""
+    """Limits of one episode: bytes of files and of a stream of output, simple commands a call, turns of a loop."""
 
     max_bytes: int = 64 << 20
+    max_output: int = 4 << 20
     max_commands: int = 1_000_000
     max_loop: int = 1_000_000
 
@@ -48,142 +66,217 @@ class VirtualTerminal:
     name = "virtual"
 
     def __init__(self, params: VirtualParams | None = None) -> None:
-        self._params = params or VirtualParams()
+        self.params = params or VirtualParams()
         self._timeout = 10.0
         self._shell: Bash | None = None
+        self._end: int | None = None  # the exit code at ``END``
+
+    # -- episode ---------------------------------------------------------------------------------------------------
 
     def reset(self, files: Mapping[str, File], seed: int) -> None:
-        """See ``Terminal.reset``."""
-        text, other = {}, {}
-        for path, file in files.items():
-            try:
-                text[path] = file.content.decode()
-            except UnicodeDecodeError:
-                other[path] = file.content
-        links = {path: file.link for path, file in files.items() if file.link is not None}
-        self._shell = self._build({path: body for path, body in text.items() if path not in links})
-        fs = self._shell.fs()
-        for path in (*other, *links):
-            fs.mkdir(path.rpartition("/")[0] or "/", recursive=True)
-        for path, content in other.items():
-            fs.write_file(path, content)
-        for path, target in links.items():
-            fs.symlink(target, path)
-        for path, file in files.items():
-            if file.mode != 0o644 and path not in links:
-                fs.chmod(path, file.mode)
-        self._cwd = HOME
-        self._shell.execute_sync(f"RANDOM={seed & 0x7FFF}")
+        """See ``Terminal.reset``.
+
+        Raises:
+            ValueError: a path that is not absolute.
+        """
+        self._clock, self._code, self._options = Clock(time.time()), 0, ""
+        fixed = {p: f for p, f in files.items() if not p.startswith(tuple(f"{w}/" for w in WRITABLE))}
+        self._python = PythonProgram(fixed)
+        self._programs = programs(self._clock, seed)
+        self._programs["python3"] = callback(self._python, self._clock, files=True)
+        self._programs[END] = self._reached
+        self._files = files
+        self._shell = virtual_tree.lay_out(files, self._build, self._clock)
+        self._shell.execute_sync(f"shopt -s expand_aliases; RANDOM={seed % 32768}")
+        self._clock.ready = time.time()
 
     def _build(self, files: Mapping[str, str]) -> Bash:
         return Bash(
             username=USER,
             hostname=HOSTNAME,
             cwd=HOME,
-            env=ENVIRONMENT,
-            files={**SYSTEM_FILES, **files},
-            max_commands=self._params.max_commands,
-            max_loop_iterations=self._params.max_loop,
-            max_memory=self._params.max_bytes,
+            env={**ENVIRONMENT, "SHLVL": "1"},
+            files={"/usr/bin/python3": "#!/bin/sh\n", **files},
+            max_commands=self.params.max_commands,
+            max_loop_iterations=self.params.max_loop,
+            max_memory=self.params.max_bytes,
             timeout_seconds=self._timeout,
             profile=ExecutionProfile.Interactive,
-            sqlite=True,
+            custom_builtins=self._programs,
         )
-
-    def run(self, command: str, timeout: float = 10.0) -> Observation:
-        """See ``Terminal.run``."""
-        if timeout != self._timeout:
-            self._timeout = timeout
-            self._rebuild()
-        chunks: list[tuple[str, str]] = []
-        start = time.perf_counter()
-        result = self._open.execute_sync(command, lambda out, err: chunks.append((out, err)))
-        stdout, stderr, exit_code, status = result.stdout, result.stderr, result.exit_code, Status.OK
-        if result.error is not None and "limit exceeded" in result.error:
-            stdout, stderr = "".join(out for out, _ in chunks), "".join(err for _, err in chunks)
-            stderr = "".join(
-                line for line in stderr.splitlines(True) if "resource limit exceeded" not in line
-            )
-            if "timeout" in result.error:
-                exit_code, status = TIMEOUT_EXIT, Status.TIMEOUT
-            else:
-                exit_code, status = KILLED_EXIT, Status.KILLED
-            self._rebuild()
-        self._cwd = self._open.shell_state().cwd
-        seconds = time.perf_counter() - start
-        return Observation(normal_form(stdout), normal_form(stderr), exit_code, self._cwd, status, seconds)
-
-    def _rebuild(self) -> None:
-        """Move the session to a new instance: one that a background child has blocked stays blocked for ever."""
-        snapshot = self._open.snapshot()
-        self._shell = self._build({})
-        self._shell.restore_snapshot(snapshot)
 
     @property
     def _open(self) -> Bash:
         if self._shell is None:
-            raise RuntimeError("call reset before using the terminal")
+            raise RuntimeError("no episode: call reset first")
         return self._shell
-
-    def read(self, path: str) -> bytes | None:
-        """See ``Terminal.read``; no symbolic link is followed, in the middle of the path neither."""
-        entry = self._entry(path)
-        return self._open.fs().read_file(path) if entry is not None and entry.kind == "file" else None
-
-    def _entry(self, path: str) -> Entry | None:
-        """The entry at an absolute path, None where a part of it is missing or a link on the way."""
-        parent, _, name = path.rpartition("/")
-        for part in _prefixes(parent):
-            if not self._open.exists(part) or self._is_link(part):
-                return None
-            if self._open.fs().stat(part)["file_type"] != "directory":
-                return None
-        for item in self._open.fs().read_dir(parent or "/"):
-            if item["name"] == name:
-                return _entry_of(item["metadata"], path, self._open)
-        return None
-
-    def _is_link(self, path: str) -> bool:
-        parent, _, name = path.rpartition("/")
-        items = self._open.fs().read_dir(parent or "/")
-        return any(i["name"] == name and i["metadata"]["file_type"] == "symlink" for i in items)
-
-    def list(self, root: str = HOME) -> dict[str, Entry]:
-        """See ``Terminal.list``; empty where ``root`` is not a directory."""
-        fs = self._open.fs()
-        found: dict[str, Entry] = {}
-        pending = [root.rstrip("/")] if fs.exists(root) and fs.stat(root)["file_type"] == "directory" else []
-        while pending:
-            folder = pending.pop()
-            for item in fs.read_dir(folder or "/"):
-                path = f"{folder}/{item['name']}"
-                found[path] = _entry_of(item["metadata"], path, self._open)
-                if found[path].kind == "directory":
-                    pending.append(path)
-        return dict(sorted(found.items()))
-
-    def fingerprint(self) -> str:
-        """See ``Terminal.fingerprint``."""
-        shell = self._open.shell_state()
-        variables = {**shell.variables, **shell.env, **shell.arrays, **shell.assoc_arrays}
-        tree = self.list()
-        fs = self._open.fs()
-        contents = {path: fs.read_file(path) for path, entry in tree.items() if entry.kind == "file"}
-        return state.digest(shell.cwd, variables, tree, contents)
 
     def close(self) -> None:
         """See ``Terminal.close``."""
         self._shell = None
 
+    # -- commands --------------------------------------------------------------------------------------------------
 
-def _prefixes(path: str) -> list[str]:
-    parts = [part for part in path.split("/") if part]
-    return ["/" + "/".join(parts[: n + 1]) for n in range(len(parts))]
+    def run(self, command: str, timeout: float = 10.0) -> Observation:
+        """See ``Terminal.run``. NUL bytes of ``command`` are dropped, as bash drops them.
+
+        Raises:
+            EngineUnavailable: the command ran ``python3``, which this machine cannot sandbox.
+        """
+        started = time.perf_counter()
+        if timeout != self._timeout:
+            self._timeout = timeout
+            self._rebuild()
+        shell, chunks = self._open, []
+        self._python.deadline, self._python.last = time.monotonic() + timeout, None
+        text, watched = self._prepare(command.replace("\0", ""))
+        before = shell.shell_state().cwd
+        result = shell.execute_sync(text, lambda out, err: chunks.append((out, err)))
+        if self._python.unavailable is not None:
+            raise self._python.unavailable
+        stdout, stderr, code, status = self._judge(result, chunks)
+        if status is Status.TIMEOUT and self._child:
+            self._rebuild()
+        if watched and status is Status.OK:
+            code = self._after(code, stderr)
+            if code in SIGNALLED:
+                code, status = KILLED_EXIT, Status.KILLED
+        shell_state = self._open.shell_state()
+        self._options = " ".join(flag for name, flag in OPTIONS.items() if name in shell_state.variables)
+        folders = (before, shell_state.cwd)
+        self._code = code
+        if stderr:
+            stderr = real_messages(stderr, command, folders)
+        if "&1" in command or "|&" in command or "&>" in command:
+            stdout = real_messages(stdout, command, folders)
+        return Observation(
+            normal_form(stdout),
+            normal_form(stderr),
+            code,
+            shell_state.cwd,
+            status,
+            time.perf_counter() - started,
+        )
+
+    def _prepare(self, command: str) -> tuple[str, bool]:
+        """What bashkit is given for a command, and whether to watch for the end of the shell."""
+        self._end = None
+        self._child = False
+        if not self._options and _SPECIAL.search(command) is None:
+            return command, False
+        text = _SCRIPT.sub(self._interpreted, command)
+        before, after = [], []
+        if self._options:
+            before.append(f"set {self._options}")
+        if "$?" in command and self._code and "-e" not in self._options:
+            before.append(f"(exit {self._code})")
+        self._child = _CHILD.search(command) is not None
+        watched = self._child or "-e" in self._options or _LEAVES.search(command) is not None
+        watched = watched and not _open_ended(command)
+        if watched:
+            after.append(f"{END} $?")
+            if "trap" in command:
+                after.append("trap - EXIT")
+            if self._child and "sleep" in command:
+                before.insert(0, "sleep() { :; }")
+                after.append("unset -f sleep")
+        return "\n".join([*before, text, *after]), watched
+
+    def _interpreted(self, match: re.Match[str]) -> str:
+        """The path of a script at a command's place, after ``python3`` where its first line asks for that."""
+        fs = self._open.fs()
+        path = match[2] if match[2].startswith("/") else f"{self._open.shell_state().cwd}/{match[2]}"
+        if not fs.exists(path) or fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
+            return match[0]
+        first = fs.read_file(path)[:80].partition(b"\n")[0]
+        python = first.startswith(b"#!") and first.split()[-1].rpartition(b"/")[2].startswith(b"python")
+        return f"{match[1]}python3 {match[2]}" if python else match[0]
+
+    def _reached(self, context: BuiltinContext) -> BuiltinResult:
+        self._end = int(context.argv[0])
+        return BuiltinResult()
+
+    def _judge(self, result: ExecResult, chunks: list[tuple[str, str]]) -> tuple[str, str, int, Status]:
+        """Both outputs, exit code and status of what bashkit reports."""
+        stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
+        limit, over = self.params.max_output, self._python.last.over if self._python.last else ""
+        if result.error is not None:
+            if result.error.startswith("parse error"):
+                stderr, code = syntax_error(result.error)
+                return stdout, stderr, code, status
+            stdout, stderr = "".join(out for out, _ in chunks), "".join(err for _, err in chunks)
+            if "execution timeout" in result.error:
+                code, status = TIMEOUT_EXIT, Status.TIMEOUT
+            elif "limit" in result.error or "budget" in result.error:
+                code, status = KILLED_EXIT, Status.KILLED
+            else:
+                stderr += result.error + "\n"
+            stderr = _OF_LIMITS.sub("", stderr)
+        if over in ("output", "disk") or max(len(stdout), len(stderr)) > limit:
+            code, status = KILLED_EXIT, Status.KILLED
+        elif over == "time" and status is Status.TIMEOUT and self._python.last is not None:
+            stdout += self._python.last.stdout.decode("utf-8", "replace")
+            stderr += self._python.last.stderr.decode("utf-8", "replace")
+        return stdout[:limit], stderr[:limit], code, status
+
+    def _after(self, code: int, stderr: str) -> int:
+        """The exit code of a watched command; a shell that it ended is made anew."""
+        if self._end is not None:
+            return self._end
+        if _ABORTS.search(stderr) is None:
+            shell = self._open
+            now = shell.shell_state()
+            names = {*now.variables, *now.arrays, *now.assoc_arrays} - {*now.env} - state.SHELL_VARIABLES
+            functions = [line.split()[-1] for line in shell.execute_sync("declare -F").stdout.splitlines()]
+            own = " ".join(name for name in names if not name.startswith("SHOPT_"))
+            shell.execute_sync(f"unset -v {own} 2>&1; unset -f {' '.join(functions)} 2>&1; unalias -a 2>&1")
+        return code
+
+    def _rebuild(self) -> None:
+        """Move the session to a new instance: a time limit is fixed when one is built, and one that a sleeping
+        child blocks stays blocked for ever."""
+        old = self._open
+        snapshot, fs = old.snapshot(), old.fs()
+        times = {
+            path: (entry.kind, self._clock.shown(stamp))
+            for root in WRITABLE
+            for path, entry, stamp in virtual_tree.walk(fs, root)
+            if entry.kind != "directory" and self._clock.shown(stamp) != CLOCK
+        }
+        self._shell = self._build({})
+        self._shell.restore_snapshot(snapshot)
+        virtual_tree.restore(self._shell, self._files, times, self._clock)
+        self._clock.ready = time.time()
+
+    # -- inspection ------------------------------------------------------------------------------------------------
+
+    def read(self, path: str) -> bytes | None:
+        """See ``Terminal.read``; no symbolic link is followed, in the middle of the path neither."""
+        fs = self._open.fs()
+        found = virtual_tree.entry(fs, path)
+        return fs.read_file(path) if found is not None and found.kind == "file" else None
+
+    def list(self, root: str = HOME) -> dict[str, Entry]:
+        """See ``Terminal.list``; empty where ``root`` is no directory."""
+        return dict(sorted((path, entry) for path, entry, _ in virtual_tree.walk(self._open.fs(), root)))
+
+    def fingerprint(self) -> str:
+        """See ``Terminal.fingerprint``."""
+        shell = self._open.shell_state()
+        variables = {**shell.variables, **shell.env, **shell.arrays, **shell.assoc_arrays}
+        variables = {n: v for n, v in variables.items() if not n.startswith("SHOPT_")}
+        tree, fs = self.list(), self._open.fs()
+        contents = {path: fs.read_file(path) for path, entry in tree.items() if entry.kind == "file"}
+        return state.digest(shell.cwd, variables, tree, contents)
 
 
-def _entry_of(metadata: Mapping[str, object], path: str, shell: Bash) -> Entry:
-    kind = str(metadata["file_type"])
-    mode = int(str(metadata["mode"]))
-    if kind == "symlink":
-        return Entry("link", 0o777, 0, shell.fs().read_link(path))
-    return Entry(kind, mode, int(str(metadata["size"])) if kind == "file" else 0)
+_OF_LIMITS = re.compile(r"^.*(?:resource limit exceeded|execution cancelled).*\n?", re.M)
+_ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
+
+
+def _open_ended(command: str) -> bool:
+    """Would a line behind the command become part of it?"""
+    if command.rstrip("\n").endswith("\\"):
+        return True
+    ends = {line.strip() for line in command.split("\n")}
+    return any(match[2] not in ends for match in _HEREDOC.finditer(command))

@@ -1,0 +1,74 @@
+"""Programs of the virtual engine that bashkit lacks or does not match: which, and how they are called.
+
+bashkit runs a call on its own thread, where every look at a file costs a hand-over; so programs that use files
+run on a helper thread, at one hand-over a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from bashkit import BuiltinContext, BuiltinResult
+
+from echo_terminal.terminal.shims import copying, dates, describing, files, listing, modes, small
+from echo_terminal.terminal.shims.call import Call, Clock, UsageError
+
+Program = Callable[[Call], None]
+
+# bashkit has these, a small Debian has not.
+ABSENT = (
+    "arch assert bat busybox csv dotenv envsubst glob http iconv json log make man more nano nc openssl parallel patch "
+    "retry rg semver strings sudo template tomlq tree unzip uuidgen verify vi watch yq zip"
+).split()
+ON_FILES: Mapping[str, Program] = {
+    "ls": listing.ls,
+    "mkdir": files.mkdir,
+    "rmdir": files.rmdir,
+    "rm": files.rm,
+    "ln": files.ln,
+    "cp": copying.cp,
+    "mv": copying.mv,
+    "chmod": modes.chmod,
+    "stat": describing.stat,
+    "du": describing.du,
+    "date": dates.date,
+}
+PLAIN: Mapping[str, Program] = {"seq": small.seq, "curl": small.curl, "wget": small.wget}
+
+_helper = ThreadPoolExecutor(max_workers=8, thread_name_prefix="files")
+
+
+def programs(clock: Clock, seed: int) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
+    """Name -> callback for bashkit, for one episode."""
+    draw = small.Draw(seed)
+    on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf}
+    table = {name: callback(program, clock, files=True) for name, program in on_files.items()}
+    table |= {name: callback(program, clock, files=False) for name, program in PLAIN.items()}
+    return table | {name: callback(small.absent, clock, files=False) for name in ABSENT}
+
+
+def callback(program: Program, clock: Clock, *, files: bool) -> Callable[[BuiltinContext], BuiltinResult]:
+    """What bashkit calls for a program; ``files``: does it look at files?"""
+
+    def run(context: BuiltinContext) -> BuiltinResult:
+        call = Call.of(context, clock)
+        if files:
+            _helper.submit(_run, program, call).result()
+        else:
+            _run(program, call)
+        return BuiltinResult("".join(call.out), "".join(call.err), call.code)
+
+    return run
+
+
+def _run(program: Program, call: Call) -> None:
+    try:
+        program(call)
+    except UsageError as error:
+        call.fail(error.message, error.code)
+        if error.hint:
+            call.err.append(f"Try '{call.name} --help' for more information.\n")
+    except RuntimeError as error:  # of the file system: full, or mounted read-only
+        reason = "Read-only file system" if "read-only" in str(error) else "No space left on device"
+        call.fail(f"cannot write: {reason}")

@@ -1,0 +1,166 @@
+"""``cp`` and ``mv`` after GNU coreutils 9.1."""
+
+from __future__ import annotations
+
+import posixpath
+
+from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, options, quote
+from echo_terminal.terminal.shims.files import DENIED, inside, join, split_target, writable_parent
+
+CP_LONG = (
+    "archive attributes-only backup= copy-contents force interactive dereference link no-clobber no-dereference "
+    "preserve= no-preserve= parents recursive reflink= remove-destination sparse= strip-trailing-slashes "
+    "symbolic-link suffix= target-directory= no-target-directory update verbose one-file-system"
+).split()
+MV_LONG = (
+    "backup= force interactive no-clobber strip-trailing-slashes suffix= target-directory= no-target-directory "
+    "update verbose"
+).split()
+
+
+def cp(call: Call) -> None:
+    """Copy files and trees."""
+    found, words = options(call, "abdfHilLnprRst:TuvxPS:", CP_LONG)
+    names = {option for option, _ in found}
+    if "-a" in names or "--archive" in names:
+        names |= {"-R", "-P", "-p"}
+    if any(o == "--preserve" and ("timestamps" in v or "all" in v) for o, v in found):
+        names.add("-p")
+    target = next((v for o, v in found if o in ("-t", "--target-directory")), None)
+    plain = bool(names & {"-T", "--no-target-directory"})
+    sources, place, folder = split_target(call, words, target, plain)
+    tree = bool(names & {"-r", "-R", "--recursive"})
+    for source in sources:
+        meta = call.exists(source)
+        if (
+            meta is not None
+            and meta.kind == "symlink"
+            and not (names & {"-P", "-d", "--no-dereference"} or tree)
+        ):
+            meta = call.stat(call.path(source))
+        if meta is None:
+            call.fail(f"cannot stat {quote(source)}: {call.why_missing(source)}")
+        elif meta.kind == "directory" and not tree:
+            call.fail(f"-r not specified; omitting directory {quote(source)}")
+        else:
+            _copy(call, source, meta, join(place, source) if folder else place, names)
+
+
+def _copy(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> None:
+    path, start = call.path(name), call.path(source)
+    old = call.stat(path)
+    if path == start or (old is not None and _end(call, path) == _end(call, start)):
+        call.fail(f"{quote(source)} and {quote(name)} are the same file")
+    elif meta.kind == "directory":
+        _copy_tree(call, source, meta, name, old, names)
+    elif old is not None and old.kind == "directory":
+        call.fail(f"cannot overwrite directory {quote(name)} with non-directory")
+    elif old is not None and _skip(call, meta, old, names):
+        return
+    elif name.endswith("/"):
+        call.fail(f"cannot create regular file {quote(name)}: Not a directory")
+    elif not call.is_folder(posixpath.dirname(path)):
+        call.fail(f"cannot create regular file {quote(name)}: {call.why_missing(name)}")
+    elif not meta.readable:
+        call.fail(f"cannot open {quote(source)} for reading: {DENIED}")
+    elif old is None and not writable_parent(call, path):
+        call.fail(f"cannot create regular file {quote(name)}: {DENIED}")
+    elif old is not None and not old.writable and not names & {"-f", "--force"}:
+        call.fail(f"cannot create regular file {quote(name)}: {DENIED}")
+    else:
+        _copy_file(call, start, meta, path, old, names)
+        if names & {"-v", "--verbose"}:
+            call.line(f"{quote(source)} -> {quote(name)}")
+
+
+def _end(call: Call, path: str) -> str:
+    """Where a chain of at most ten links ends."""
+    for _ in range(10):
+        try:
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(path), call.fs.read_link(path)))
+        except RuntimeError:
+            break
+    return path
+
+
+def _skip(call: Call, new: Meta, old: Meta, names: set[str]) -> bool:
+    if names & {"-n", "--no-clobber"}:
+        return True
+    return bool(names & {"-u", "--update"}) and call.shown_time(new.modified) <= call.shown_time(old.modified)
+
+
+def _copy_file(call: Call, start: str, meta: Meta, path: str, old: Meta | None, names: set[str]) -> None:
+    if meta.kind == "symlink":
+        if old is not None or call.lstat(path) is not None:
+            call.fs.remove(path)
+        call.fs.symlink(call.fs.read_link(start), path)
+        return
+    call.fs.write_file(path, call.fs.read_file(start))
+    if old is None or "-p" in names:
+        call.fs.chmod(path, meta.mode)
+    if "-p" in names or "--preserve" in names:
+        call.keep_time(path, meta)
+
+
+def _copy_tree(call: Call, source: str, meta: Meta, name: str, old: Meta | None, names: set[str]) -> None:
+    path, start = call.path(name), call.path(source)
+    if inside(start, path):
+        call.fail(f"cannot copy a directory, {quote(source)}, into itself, {quote(name)}")
+        return
+    if old is not None and old.kind != "directory":
+        call.fail(f"cannot overwrite non-directory {quote(name)} with directory {quote(source)}")
+        return
+    if old is None:
+        if not call.is_folder(posixpath.dirname(path)):
+            call.fail(f"cannot create directory {quote(name)}: {NO_ENTRY}")
+            return
+        call.fs.mkdir(path)
+        call.fs.chmod(path, meta.mode)
+        if names & {"-v", "--verbose"}:
+            call.line(f"{quote(source)} -> {quote(name)}")
+    for child, inner in call.children(start).items():
+        _copy(call, posixpath.join(source, child), inner, posixpath.join(name, child), names)
+
+
+def mv(call: Call) -> None:
+    """Move files and trees."""
+    found, words = options(call, "bfinS:t:TuvZ", MV_LONG)
+    names = {option for option, _ in found}
+    target = next((v for o, v in found if o in ("-t", "--target-directory")), None)
+    plain = bool(names & {"-T", "--no-target-directory"})
+    sources, place, folder = split_target(call, words, target, plain)
+    for source in sources:
+        meta = call.exists(source)
+        if meta is None:
+            call.fail(f"cannot stat {quote(source)}: {call.why_missing(source)}")
+        else:
+            _move(call, source, meta, join(place, source) if folder else place, names)
+
+
+def _move(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> None:
+    path, start = call.path(name), call.path(source)
+    old, below = call.lstat(path), meta.kind == "directory"
+    if path == start:
+        call.fail(f"{quote(source)} and {quote(name)} are the same file")
+    elif below and inside(start, path):
+        call.fail(f"cannot move {quote(source)} to a subdirectory of itself, {quote(name)}")
+    elif old is not None and _skip(call, meta, old, names):
+        return
+    elif old is not None and old.kind == "directory" and not below:
+        call.fail(f"cannot overwrite directory {quote(name)} with non-directory")
+    elif old is not None and old.kind != "directory" and below:
+        call.fail(f"cannot overwrite non-directory {quote(name)} with directory {quote(source)}")
+    elif old is not None and old.kind == "directory" and call.children(path):
+        call.fail(f"cannot move {quote(source)} to {quote(name)}: Directory not empty")
+    elif old is None and name.endswith("/") and not below:
+        call.fail(f"cannot move {quote(source)} to {quote(name)}: Not a directory")
+    elif not call.is_folder(posixpath.dirname(path)):
+        call.fail(f"cannot move {quote(source)} to {quote(name)}: {call.why_missing(name)}")
+    elif not (writable_parent(call, path) and writable_parent(call, start)):
+        call.fail(f"cannot move {quote(source)} to {quote(name)}: {DENIED}")
+    else:
+        if old is not None:
+            call.fs.remove(path)
+        call.fs.rename(start, path)
+        if names & {"-v", "--verbose"}:
+            call.line(f"renamed {quote(source)} -> {quote(name)}")

@@ -1,0 +1,107 @@
+"""Error texts of bashkit turned into those of bash, GNU tools and Debian's others."""
+
+from __future__ import annotations
+
+import re
+
+NO_ENTRY = "No such file or directory"
+_ON_PATHS = (
+    "sort uniq cut nl comm paste column wc shuf join diff realpath tac fold fmt rev expand tee head tail"
+)
+_HINTED = (
+    "b2sum base32 base64 basename cat chgrp chown cksum comm cut date dd dirname du env expand expr fmt fold head id "
+    "install join link md5sum mkfifo nl nproc numfmt od paste pr printenv pwd readlink realpath seq sha1sum sha224sum "
+    "sha256sum sha384sum sha512sum shred sleep sort split sum tac tail tee test timeout touch tr truncate tsort uname "
+    "unexpand uniq unlink wc whoami yes diff cmp"
+)
+_COMPLAINTS = (
+    r"missing operand(?: after '[^']*')?|missing file operand|extra operand '[^']*'|invalid option -- '.'"
+    r"|unrecognized option '[^']*'|option requires an argument -- '.'|invalid mode: '[^']*'"
+    r"|invalid time interval '[^']*'|you must specify a list of bytes, characters, or fields"
+    r"|fields are numbered from 1|invalid field value '[^']*'|the delimiter must be a single character"
+)
+_RULES: tuple[tuple[str, str], ...] = (
+    (r"(: command not found)\. .*$", r"\1"),
+    (r"^sh: line (\d+): (.*): command not found$", r"sh: \1: \2: not found"),
+    (
+        r"^error: unexpected argument '-([^-'])[^']*' found\n(?:.*\n)*?Usage: (\S+).*\n(?:.*\n)*?For more .*$",
+        r"\2: invalid option -- '\1'",
+    ),
+    (
+        r"^error: unexpected argument '(--[^']*)' found\n(?:.*\n)*?Usage: (\S+).*\n(?:.*\n)*?For more .*$",
+        r"\2: unrecognized option '\1'",
+    ),
+    (r"^error: the following required arguments were not provided:\n(?:.*\n)*?Usage: truncate.*\n(?:.*\n)*?For .*$",
+     "truncate: you must specify either '--size' or '--reference'\nTry 'truncate --help' for more information."),
+    (r"io error: (?:file )?not found|io error: parent directory not found", NO_ENTRY),
+    (r"io error: is a directory", "Is a directory"),
+    (r"(?:io error: )?filesystem is read-only", "Read-only file system"),
+    (rf"^(head|tail): (?!cannot |error )(.+): {NO_ENTRY}$", rf"\1: cannot open '\2' for reading: {NO_ENTRY}"),
+    (r"^(head|tail): (?!cannot |error )(.+): Is a directory$", r"\1: error reading '\2': Is a directory"),
+    (rf"^sort: (?!cannot )(.+): {NO_ENTRY}$", rf"sort: cannot read: \1: {NO_ENTRY}"),
+    (r"^sort: (?!read )(.+): Is a directory$", r"sort: read failed: \1: Is a directory"),
+    (r"^sort: invalid field specification '(.*)': (invalid number at field start)$",
+     r"sort: \2: invalid count at start of '\1'"),
+    (rf"^tac: (?!failed )(.+): {NO_ENTRY}$", rf"tac: failed to open '\1' for reading: {NO_ENTRY}"),
+    (r"^cut: you must specify a list of fields$", "cut: you must specify a list of bytes, characters, or fields"),
+    (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*unclosed group$", r"\1: Unmatched ( or \\("),
+    (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*unopened group$", r"\1: Unmatched ) or \\)"),
+    (r"^(sed: -e expression #\d+, char \d+: unknown option to `s'): .*$", r"\1"),
+    (rf"^awk: fatal: (?:cannot open file|can't open source file) `(.*)' for reading: {NO_ENTRY}$",
+     rf"awk: cannot open \1 ({NO_ENTRY})"),
+    (r"^awk: cmd\. line:\d+: fatal: function `(\w+)' not defined$", r"awk: line 2: function \1 never defined"),
+    (r"^awk: cmd\. line:1: \{.*\nawk: cmd\. line:1: +\^ unexpected newline or end of string$",
+     "awk: line 2: missing } near end of file"),
+    (rf"^(tar: .*: Cannot open: {NO_ENTRY})$(?!\ntar)", r"\1\ntar: Error is not recoverable: exiting now"),
+    (rf"^(tar: .*: Cannot stat: {NO_ENTRY})$(?!\ntar)",
+     r"\1\ntar: Exiting with failure status due to previous errors"),
+    (r"^(base64: invalid input): .*$", r"\1"),
+    (r"^(md5sum|sha\d+sum): -: no properly", r"\1: 'standard input': no properly"),
+    (r"^bash: printf: %.*?(.): invalid conversion specification$", r"bash: printf: `\1': invalid format character"),
+    (r"^bash: getopts: (option requires an argument) -- '(.)'$", r"bash: \1 -- \2"),
+    (r"^bash: fg: current: no such job$", "bash: fg: no job control"),
+    (r"^bash: eval: line \d+: (syntax error.*)$", r"bash: \1"),
+    (r"^missing \]$", "bash: [: missing `]'"),
+    (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
+    (r"^real\t\d+m[\d.]+s$", "real\t0m0.000s"),
+    (r"^comm: file (\d) is not in sorted order$", r"comm: file \1 is not in sorted order"),
+    (rf"^({'|'.join(_HINTED.split())}): ({_COMPLAINTS})$(?!\n.*Try ')",
+     r"\1: \2\nTry '\1 --help' for more information."),
+    (r"^Try '(diff|cmp) --help'", r"\1: Try '\1 --help'"),
+)  # fmt: skip
+_COMPILED = tuple((re.compile(pattern, re.M), new) for pattern, new in _RULES)
+_OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b")
+_LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
+_TRACE = re.compile(r"^(\++) ", re.M)
+_HELPERS = re.compile(r"^\++ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
+
+
+def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
+    """Output of bashkit with real error texts.
+
+    ``command`` tells what can occur; ``folders`` are the working directories before and after: bashkit makes some
+    names absolute that real tools repeat as they were typed.
+    """
+    if _OWN_SHELL.search(command) is None:
+        text = _LINE.sub("bash: ", text)
+    for folder in sorted({f for f in folders if f != "/"}, key=len, reverse=True):
+        if folder + "/" not in command:
+            names = "|".join(_ON_PATHS.split())
+            text = re.sub(rf"^({names}): {re.escape(folder)}/", r"\1: ", text, flags=re.M)
+    for pattern, new in _COMPILED:
+        text = pattern.sub(new, text)
+    if text.startswith("+"):
+        text = _TRACE.sub(r"+\1 ", _HELPERS.sub("", text))
+    return text
+
+
+def syntax_error(error: str) -> tuple[str, int]:
+    """Standard error and exit code of bash at a prompt for a parse error of bashkit."""
+    text = re.sub(r"^parse error(?: at line \d+, column \d+)?: ", "", error)
+    if "unterminated command substitution" in text:
+        return "bash: unexpected EOF while looking for matching `)'\n", 1
+    if "unterminated backtick" in text:
+        text = "unexpected EOF while looking for matching ``'"
+    elif "end of input in [[" in text:
+        text = "unexpected token `newline', conditional binary operator expected"
+    return f"bash: {text}\n", 2

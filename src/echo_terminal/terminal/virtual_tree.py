@@ -1,0 +1,152 @@
+"""The file system of the virtual engine: laying out an episode's files, reading them back, what is read-only."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+
+from bashkit import Bash, FileSystem
+
+from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
+from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.dates import format_time
+from echo_terminal.terminal.terminal import CLOCK, Entry, File
+
+SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
+EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
+
+
+def lay_out(files: Mapping[str, File], build: Callable[[dict[str, str]], Bash], clock: Clock) -> Bash:
+    """A shell holding ``files``. Those outside ``WRITABLE`` are read-only.
+
+    Raises:
+        ValueError: a path that is not absolute.
+    """
+    for path in files:
+        if not path.startswith("/"):
+            raise ValueError(f"path of a file must be absolute: {path!r}")
+    own = {p: f for p, f in files.items() if p.startswith(tuple(f"{w}/" for w in WRITABLE))}
+    text, binary = {}, {}
+    for path, file in own.items():
+        if file.link is None:
+            try:
+                text[path] = file.content.decode()
+            except UnicodeDecodeError:
+                binary[path] = file.content
+    shell = build(text)
+    fs = shell.fs()
+    links = {path: file for path, file in own.items() if file.link is not None}
+    for path in (*binary, *links):
+        fs.mkdir(path.rpartition("/")[0], recursive=True)
+    for path, content in binary.items():
+        fs.write_file(path, content)
+    for path, file in links.items():
+        assert file.link is not None
+        fs.symlink(file.link, path)
+    for path, file in own.items():
+        if file.link is None and file.mode != 0o644:
+            fs.chmod(path, file.mode)
+    times = {p: ("link" if f.link else "file", float(f.mtime)) for p, f in own.items() if f.mtime != CLOCK}
+    restore(shell, files, times, clock)
+    return shell
+
+
+def restore(
+    shell: Bash, files: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
+) -> None:
+    """Mount the read-only ones of ``files``; date paths by ``times`` (path -> kind and seconds)."""
+    inside = tuple(f"{w}/" for w in WRITABLE)
+    _mount(shell, {**SYSTEM, **{p: f for p, f in files.items() if not p.startswith(inside)}})
+    lines = []
+    for path, (kind, seconds) in times.items():
+        if kind == "link":
+            clock.kept[_stamp(shell.fs(), path)] = seconds
+        else:
+            lines.append(f"touch -t {format_time(seconds, '%Y%m%d%H%M.%S')} {_quoted(path)}")
+    if lines:
+        shell.execute_sync("\n".join(lines))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _stamp(fs: FileSystem, path: str) -> float:
+    parent, _, name = path.rpartition("/")
+    return next(e["metadata"]["modified"] for e in fs.read_dir(parent or "/") if e["name"] == name)
+
+
+def _mount(shell: Bash, fixed: Mapping[str, File]) -> None:
+    groups: dict[str, list[tuple[str, File]]] = {"/usr/local": []}
+    for path, file in sorted(fixed.items()):
+        point = "/usr/local" if path.startswith("/usr/local/") else "/" + path.split("/")[1]
+        groups.setdefault(point, []).append((path[len(point) :], file))
+    for point, content in groups.items():
+        shell.mount(point, _read_only(tuple(content)), read_only=True)
+
+
+@functools.lru_cache(maxsize=64)
+def _read_only(files: tuple[tuple[str, File], ...]) -> FileSystem:
+    """A file system that many episodes share: nothing can be written to it."""
+    fs = FileSystem()
+    for name in EMPTY_FOLDERS:
+        if fs.exists(f"/{name}"):
+            fs.remove(f"/{name}", recursive=True)
+    fs.mkdir("/bin", recursive=True)
+    for path, file in files:
+        fs.mkdir(path.rpartition("/")[0] or "/", recursive=True)
+        if file.link is not None:
+            fs.symlink(file.link, path)
+        else:
+            fs.write_file(path, file.content)
+            fs.chmod(path, file.mode)
+    return fs
+
+
+def walk(fs: FileSystem, root: str) -> Iterator[tuple[str, Entry, float]]:
+    """Every path below a folder with its entry and its stamp, folders before what they hold."""
+    if not fs.exists(root) or fs.stat(root)["file_type"] != "directory":
+        return
+    pending = [root.rstrip("/")]
+    while pending:
+        folder = pending.pop()
+        for item in fs.read_dir(folder or "/"):
+            path, meta = f"{folder}/{item['name']}", item["metadata"]
+            kind = meta["file_type"]
+            if kind == "symlink":
+                yield path, Entry("link", 0o777, 0, fs.read_link(path)), meta["modified"]
+                continue
+            if kind == "directory":
+                pending.append(path)
+            yield path, Entry(kind, meta["mode"], meta["size"] if kind == "file" else 0), meta["modified"]
+
+
+def entry(fs: FileSystem, path: str) -> Entry | None:
+    """The entry at an absolute path; None where a part of it is missing, or a link on the way."""
+    *folders, name = [part for part in path.split("/") if part] or [""]
+    above = ""
+    for part in folders:
+        above += f"/{part}"
+        if not fs.exists(above) or _is_link(fs, above):
+            return None
+    if not fs.exists(above or "/") or fs.stat(above or "/")["file_type"] != "directory":
+        return None
+    found = (item for item in walk_one(fs, above) if item[0] == f"{above}/{name}")
+    return next((kept for _, kept in found), None)
+
+
+def walk_one(fs: FileSystem, folder: str) -> Iterator[tuple[str, Entry]]:
+    """The entries of one folder."""
+    for item in fs.read_dir(folder or "/"):
+        path, meta = f"{folder}/{item['name']}", item["metadata"]
+        kind = "link" if meta["file_type"] == "symlink" else meta["file_type"]
+        target = fs.read_link(path) if kind == "link" else None
+        yield path, Entry(kind, meta["mode"], meta["size"] if kind == "file" else 0, target)
+
+
+def _is_link(fs: FileSystem, path: str) -> bool:
+    try:
+        fs.read_link(path)
+    except RuntimeError:
+        return False
+    return True
