@@ -1,6 +1,7 @@
-"""Benchmarks: a function registers itself by name and returns rows; ``make bench`` runs all and writes one file.
+"""Benchmarks: functions registered by name that return rows; ``make bench`` runs all and writes one file.
 
-A target that is missed shows as missed; a benchmark that this machine cannot run says why and is left out.
+A row has ``name``, ``value``, ``unit``, ``target`` (text, empty without one) and ``holds`` (None without a target). A
+target that is missed shows as missed; a benchmark that this machine cannot run says why and is left out.
 """
 
 from __future__ import annotations
@@ -9,39 +10,20 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from echo_terminal.pipeline import provenance
+from echo_terminal.pipeline.errors import UserError
 
-MODULES = ("echo_terminal.pipeline.benchmarks",)
+KEYS = ("name", "value", "unit", "target", "holds")
+Row = dict[str, Any]
+Benchmark = Callable[[], Iterable[Row]]
+REGISTRY: dict[str, Benchmark] = {}
 
 
 class CannotRun(Exception):
     """This machine lacks what the benchmark needs; the message says what."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure. ``target`` reads ``<= 1.02`` or ``>= 3``; empty where there is none."""
-
-    name: str
-    value: float
-    unit: str
-    target: str = ""
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether the target is reached; None without a target."""
-        if not self.target:
-            return None
-        relation, bound = self.target.split()
-        return {"<=": self.value <= float(bound), ">=": self.value >= float(bound)}[relation]
-
-
-Benchmark = Callable[[], Iterable[Row]]
-REGISTRY: dict[str, Benchmark] = {}
 
 
 def benchmark(name: str) -> Callable[[Benchmark], Benchmark]:
@@ -60,40 +42,52 @@ def benchmark(name: str) -> Callable[[Benchmark], Benchmark]:
     return register
 
 
-def run(root: Path, names: Iterable[str] = ()) -> list[dict[str, Any]]:
+def run(root: Path, names: Iterable[str] = ()) -> list[Row]:
     """Run the named benchmarks (all of them without a name); rows with machine and commit added.
 
     Raises:
-        KeyError: no such benchmark.
+        UserError: no such benchmark.
+        ValueError: a row lacks a key or has another.
     """
-    for module in MODULES:
-        importlib.import_module(module)
+    importlib.import_module("echo_terminal.pipeline.benchmarks")
     record = provenance.collect(root)
     machine = record["hardware"] | {"load": round(os.getloadavg()[0], 1)}
     rows = []
     for name in names or REGISTRY:
+        if name not in REGISTRY:
+            raise UserError(f"no benchmark {name!r}: choose from {', '.join(REGISTRY)}")
         try:
             found = list(REGISTRY[name]())
         except CannotRun as reason:
             print(f"{name}: left out: {reason}", flush=True)
             continue
         for row in found:
+            if tuple(row) != KEYS:
+                raise ValueError(
+                    f"benchmark {name}: a row has the keys {', '.join(KEYS)}, not {', '.join(row)}"
+                )
             print(table_line(row), flush=True)
-            rows.append(asdict(row) | {"holds": row.holds, "machine": machine, "commit": record["revision"]})
+            rows.append(row | {"machine": machine, "commit": record["revision"]})
     return rows
 
 
-def write(root: Path, rows: list[dict[str, Any]]) -> Path:
+def write(root: Path, rows: list[Row]) -> Path:
     """Write results/bench.json in one step."""
     path = root / "results" / "bench.json"
     path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".json.tmp")
-    part.write_text(json.dumps(rows, indent=1) + "\n")
+    part.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     os.replace(part, path)
     return path
 
 
+def summary(rows: list[Row]) -> str:
+    """``12 figures, 9 of 10 targets hold``."""
+    targets = [row["holds"] for row in rows if row["holds"] is not None]
+    return f"{len(rows)} figures, {sum(targets)} of {len(targets)} targets hold"
+
+
 def table_line(row: Row) -> str:
     """``name  value unit  target  verdict`` in columns."""
-    verdict = {None: "", True: "holds", False: "MISSED"}[row.holds]
-    return f"{row.name:<52} {row.value:>12.4g} {row.unit:<14} {row.target:<10} {verdict}"
+    verdict = {None: "", True: "holds", False: "MISSED"}[row["holds"]]
+    return f"{row['name']:<52} {row['value']:>12.4g} {row['unit']:<16} {row['target']:<12} {verdict}".rstrip()

@@ -79,15 +79,15 @@ def run_stage(root: Path, stage: str, params_file: str, item: dict[str, Any]) ->
     executed = _execute(source, values, root, staging, log, spec)
     if not (staging / OPENED).is_file():
         raise UserError(f"notebooks/{stage}.py never called Stage.open: its parameters have no effect")
-    _check_arrived(values, json.loads((staging / OPENED).read_text()), stage)
-    _check_unchanged(
+    check_arrived(values, json.loads((staging / OPENED).read_text()), stage)
+    check_unchanged(
         before, inputs(root, spec, load_params(root / params_file).model_dump(mode="json")), stage
     )
     seconds = time.monotonic() - started
     executed.cells.append(new_markdown_cell(f"Wall time: {seconds:.0f} s"))
     nbformat.write(percent.normalise(executed, root), staging / "executed.ipynb")
     targets = _outputs(spec, params.profile)
-    _check_outputs(root, staging, spec, targets)
+    check_outputs(root, staging, spec, targets)
     record["outputs"] = {targets["results"]: content_hash(staging / "results")}
     record["wall_seconds"] = round(seconds, 1)
     (staging / "provenance.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
@@ -126,15 +126,18 @@ def _execute(
     except PapermillExecutionError as error:
         with log.open("a") as file:
             file.write("\n".join(error.traceback) + "\n")
-        if error.ename == "UserError":
-            raise UserError(f"{spec.name}: {error.evalue}") from None
-        number = re.match(r"\[Errno (\d+)\]", error.evalue)
-        if number and (line := os_error_line(OSError(int(number[1]), error.evalue))):
-            raise UserError(f"{spec.name}: {line}") from None
-        raise UserError(
-            f"{spec.name} failed: {error.ename}: {error.evalue}".splitlines()[0]
-            + f" (traceback in {log.relative_to(root)}, notebook so far in {staging.relative_to(root)}/executed.ipynb)"
-        ) from None
+        places = f"traceback in {log.relative_to(root)}, notebook so far in {staging.relative_to(root)}/executed.ipynb"
+        raise UserError(f"{spec.name}{explain(error.ename, error.evalue, places)}") from None
+
+
+def explain(kind: str, message: str, places: str) -> str:
+    """What to say of an exception in a notebook: user errors and full disks plainly, others with where to look."""
+    if kind == "UserError":
+        return f": {message}"
+    number = re.match(r"\[Errno (\d+)\]", message)
+    if number and (line := os_error_line(OSError(int(number[1]), message))):
+        return f": {line}"
+    return f" failed: {kind}: {message.splitlines()[0] if message else ''} ({places})"
 
 
 def _install_kernel(folder: Path) -> None:
@@ -177,7 +180,12 @@ def _shown(log: Path, name: str) -> Iterator[None]:
         thread.join()
 
 
-def _check_arrived(requested: dict[str, Any], arrived: dict[str, Any], stage: str) -> None:
+def check_arrived(requested: dict[str, Any], arrived: dict[str, Any], stage: str) -> None:
+    """The notebook ran with what was asked for.
+
+    Raises:
+        UserError: it did not.
+    """
     for name, value in requested.items():
         if name not in arrived or arrived[name] != value:
             raise UserError(
@@ -186,7 +194,12 @@ def _check_arrived(requested: dict[str, Any], arrived: dict[str, Any], stage: st
             )
 
 
-def _check_unchanged(before: dict[str, str], after: dict[str, str], stage: str) -> None:
+def check_unchanged(before: dict[str, str], after: dict[str, str], stage: str) -> None:
+    """Settings, code and inputs are at the end what they were at the start.
+
+    Raises:
+        UserError: they are not.
+    """
     changed = [name for name in before if before[name] != after.get(name)]
     if changed:
         raise UserError(
@@ -207,7 +220,7 @@ def _outputs(spec: StageSpec, profile: str) -> dict[str, str]:
     return targets
 
 
-def _check_outputs(root: Path, staging: Path, spec: StageSpec, targets: dict[str, str]) -> None:
+def check_outputs(root: Path, staging: Path, spec: StageSpec, targets: dict[str, str]) -> None:
     written = [p for p in (staging / "results").rglob("*") if p.is_file()]
     empty = [str(p.relative_to(staging / "results")) for p in written if p.stat().st_size == 0]
     if not written or empty:

@@ -8,13 +8,17 @@ from pydantic import Field, model_validator
 
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.config import StrictModel
+from echo_terminal.evaluation.corpus import HeldoutParams
+from echo_terminal.evaluation.suites import EvaluateParams
 from echo_terminal.lake.spark import SparkParams
+from echo_terminal.lake.verifier_free import VerifierFreeParams
 from echo_terminal.policy.model import ModelParams
 from echo_terminal.policy.tokenizer import TokenizerParams
 from echo_terminal.tasks.suites import TaskParams
 from echo_terminal.terminal.virtual import VirtualParams
 from echo_terminal.training.grpo import TrainParams
 from echo_terminal.training.objective import ObjectiveParams
+from echo_terminal.training.run import KeepParams
 from echo_terminal.training.starts import DemonstrationParams, PretrainParams
 
 Start = Literal["base_small", "base_medium", "sft", "actobs"]
@@ -57,6 +61,10 @@ class Params(StrictModel):
     matrix: MatrixParams
     objectives: dict[str, ObjectiveParams]
     train: TrainParams
+    keep: KeepParams
+    evaluate: EvaluateParams
+    heldout: HeldoutParams
+    verifier_free: VerifierFreeParams
     lake: SparkParams
 
     @model_validator(mode="after")

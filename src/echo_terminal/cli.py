@@ -1,0 +1,104 @@
+"""The command line: what people do by hand. Modules are imported by the commands that need them, so help is quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from echo_terminal.pipeline.errors import UserError, os_error_line
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+Profile = Annotated[str, typer.Option(help="smoke, cpu, cpu-full, h200 or cluster")]
+
+
+@app.callback()
+def _about() -> None:
+    """Tools around the echo-terminal pipeline; `make repro` runs the pipeline itself."""
+
+
+@app.command()
+def params(
+    profile: Profile = "cpu", show: Annotated[bool, typer.Option(help="print every value")] = False
+) -> None:
+    """Check a profile's settings; print their hash."""
+    import yaml
+
+    from echo_terminal.pipeline.layout import find_root, profile_folder
+    from echo_terminal.pipeline.params import load_params, params_hash
+
+    root = find_root()
+    file = profile_folder(root, profile) / "params.yaml"
+    loaded = load_params(root / file)
+    if show:
+        typer.echo(yaml.safe_dump(loaded.model_dump(mode="json"), sort_keys=False), nl=False)
+    typer.echo(f"{file}: hash {params_hash(loaded)}")
+
+
+@app.command()
+def digest(
+    profile: Profile = "cpu", tables: Annotated[bool, typer.Option(help="one line a table, too")] = False
+) -> None:
+    """Print the digest of a profile's result tables."""
+    from echo_terminal.pipeline import digest as digests
+    from echo_terminal.pipeline.layout import find_root, profile_folder
+
+    root = find_root()
+    profile_folder(root, profile)
+    folder = root / "results" / profile
+    if not folder.is_dir():
+        raise UserError(f"no results of {profile}: run make repro PROFILE={profile}")
+    if tables:
+        for name, value in digests.table_digests(folder).items():
+            typer.echo(f"{value[:16]}  {name}")
+    typer.echo(f"results/{profile}: digest {digests.digest(folder)}")
+
+
+@app.command()
+def bench(names: Annotated[list[str] | None, typer.Argument(help="all, without a name")] = None) -> None:
+    """Run benchmarks, print a table, write results/bench.json (with names: print only)."""
+    from echo_terminal.pipeline import bench as benches
+    from echo_terminal.pipeline.layout import find_root
+
+    root = find_root()
+    rows = benches.run(root, names or ())
+    if not names:
+        typer.echo(f"wrote {benches.write(root, rows).relative_to(root)}: {benches.summary(rows)}")
+
+
+@app.command("score-ce")
+def score_ce(
+    policy: Annotated[Path, typer.Option(help="folder of a policy (Hugging Face layout)")],
+    trajectories: Annotated[
+        Path, typer.Option(help="JSON Lines of transcripts, a Harbor trajectory or job folder")
+    ],
+    out: Annotated[Path | None, typer.Option(help="write the table here (CSV)")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="cut longer trajectories")] = None,
+) -> None:
+    """Cross-entropy of the terminal's output in anyone's trajectories under a policy."""
+    from echo_terminal.evaluation.score_ce import score_ce as score
+
+    try:
+        lines = score(policy, trajectories, out, max_tokens)
+    except (FileNotFoundError, ValueError) as error:
+        raise UserError(str(error)) from error
+    typer.echo("\n".join(lines))
+
+
+def main() -> None:
+    """Entry point: errors that are the user's to mend are one line."""
+    try:
+        app(standalone_mode=True)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    except OSError as error:
+        line = os_error_line(error)
+        if line is None:
+            raise
+        sys.exit(f"error: {line}")
+
+
+if __name__ == "__main__":
+    main()

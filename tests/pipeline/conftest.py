@@ -1,0 +1,106 @@
+"""A repository in miniature: the real runner and the real settings, two short notebooks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from echo_terminal.pipeline.dvcfile import derive
+
+ROOT = Path(__file__).parents[2]
+
+FIRST = """# %% [markdown]
+# # First
+
+# %% tags=["parameters"]
+params_file = "params.yaml"
+
+# %%
+import json
+
+from echo_terminal.pipeline.stage import Stage
+
+stage = Stage.open("01_first", params_file)
+stage.output("numbers.json").write_text(json.dumps([stage.params.seed, stage.params.train.steps]))
+print("hello from", stage.profile)
+"""
+
+SECOND = """# %% [markdown]
+# # Second
+
+# %% tags=["parameters"]
+params_file = "params.yaml"
+seed = 0
+
+# %%
+import json
+
+from echo_terminal.pipeline.stage import Stage
+
+stage = Stage.open("02_second", params_file, seed=seed)
+numbers = json.loads(stage.input("01_first/numbers.json").read_text())
+(stage.run_folder / "weights").write_text(str(seed))
+stage.output("sum.json").write_text(json.dumps(sum(numbers) + seed))
+"""
+
+PIPELINE = """
+stages:
+  01_first:
+    cmd: python -m echo_terminal.pipeline.runner 01_first --params params.yaml
+    params: [profile, seed, train]
+    deps: [notebooks/01_first.py, code]
+    outs:
+      - results/${profile}/01_first: {cache: false}
+      - executed/${profile}/01_first.ipynb: {cache: false}
+      - results/${profile}/provenance/01_first.json: {cache: false}
+  02_second:
+    matrix:
+      seed: ${matrix.seeds}
+    cmd: python -m echo_terminal.pipeline.runner 02_second --params params.yaml -p seed=${item.seed}
+    params: [profile]
+    deps: [notebooks/02_second.py, "results/${profile}/01_first/numbers.json"]
+    outs:
+      - runs/${profile}/02_second/${key}: {persist: true}
+      - results/${profile}/02_second/${key}: {cache: false}
+      - executed/${profile}/02_second-${key}.ipynb: {cache: false}
+      - results/${profile}/provenance/02_second-${key}.json: {cache: false}
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A committed repository with the profiles cpu and smoke; matrix seeds 0 and 1."""
+    root = tmp_path / "a repository"  # with a space, on purpose
+    for folder in ("notebooks", "code", "profiles/smoke", ".dvc"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(ROOT / ".dvc/config", root / ".dvc/config")
+    shutil.copy(ROOT / ".dvcignore", root / ".dvcignore")
+    shutil.copy(ROOT / ".gitignore", root / ".gitignore")
+    (root / ".dvc/.gitignore").write_text("/tmp\n/cache\n")
+    settings = yaml.safe_load((ROOT / "params.yaml").read_text())
+    settings["matrix"]["seeds"] = [0, 1]
+    (root / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    (root / "profiles/smoke/params.yaml").write_text(
+        yaml.safe_dump(settings | {"profile": "smoke"}, sort_keys=False)
+    )
+    (root / "dvc.yaml").write_text(PIPELINE)
+    (root / "profiles/smoke/dvc.yaml").write_text(derive(PIPELINE, "smoke"))
+    (root / "notebooks/01_first.py").write_text(FIRST)
+    (root / "notebooks/02_second.py").write_text(SECOND)
+    (root / "code/module.py").write_text("x = 1\n")
+    git = ["git", "-C", str(root), "-c", "user.name=n", "-c", "user.email=e"]
+    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "start"], check=True)
+    return root
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a text that must be there."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
