@@ -51,8 +51,8 @@ def run_evaluation(
 ) -> Path:
     """Attempts of the policy in ``policy_folder`` at each suite of ``tries`` (suite -> tries a task).
 
-    Writes ``folder/attempts.parquet`` (columns ``RESULT``) and the same attempts with their turns to ``folder/lake``;
-    one thread.
+    Writes ``folder/attempts.parquet`` (columns ``RESULT``) and the same attempts with their turns to
+    ``folder/lake``; one thread.
     """
     torch.set_num_threads(1)
     policy = load_policy(policy_folder)

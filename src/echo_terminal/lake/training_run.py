@@ -24,7 +24,7 @@ from echo_terminal.terminal.terminal import Terminal, open_terminal
 from echo_terminal.training.grpo import Rollouts, Trainer, TrainParams
 from echo_terminal.training.monitors import Metrics
 from echo_terminal.training.objective import ObjectiveParams
-from echo_terminal.training.run import train
+from echo_terminal.training.run import KeepParams, train
 
 #: monitor -> column of the results; what is not here stays in the run's own metrics.jsonl
 COLUMNS = {
@@ -88,8 +88,7 @@ def run_training(
     tasks_path: Path,
     train_params: TrainParams,
     harness: HarnessParams,
-    snapshot_every: int,
-    checkpoint_every: int,
+    keep: KeepParams,
     terminal_options: Mapping[str, Any],
     engine: str = "virtual",
     suite: str = "train",
@@ -97,8 +96,8 @@ def run_training(
 ) -> list[Metrics]:
     """Train to the end, resuming what is in ``folder``; one thread, so that runs can go side by side.
 
-    Rollouts go to ``folder/lake`` (tables attempts and turns) before the checkpoint that counts them, under keys that
-    a repeated step finds again.
+    Rollouts go to ``folder/lake`` (tables attempts and turns) before the checkpoint that counts them, under
+    keys that a repeated step finds again.
     """
     torch.set_num_threads(1)
     policy = load_policy(start_folder)
@@ -125,19 +124,12 @@ def run_training(
             point, rollouts.tasks, numbers, rollouts.transcripts, rollouts.rewards, policy.tokenizer.decode
         ).items():
             writer.add(table, rows)
-        if (step + 1) % checkpoint_every == 0 or step + 1 == train_params.steps:
+        if (step + 1) % keep.checkpoint_every == 0 or step + 1 == train_params.steps:
             writer.flush()
         shown = {"pass": row["rollout/reward"], "env-CE": row.get("env_ce/output", float("nan"))}
         progress.update(1, **{k: v for k, v in shown.items() if v == v})
 
-    return train(
-        trainer,
-        folder,
-        run_key,
-        snapshot_every=snapshot_every,
-        checkpoint_every=checkpoint_every,
-        on_step=on_step,
-    )
+    return train(trainer, folder, run_key, keep, on_step=on_step)
 
 
 def step_columns(

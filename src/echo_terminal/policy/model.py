@@ -12,8 +12,10 @@ repeat a name. They are ordinary values of ordinary Qwen3 weights and are traine
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import torch
+from pydantic import model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -34,6 +36,22 @@ class ModelParams(StrictModel):
     rms_norm_eps: float = 1e-6
     tie_embeddings: bool = True
     copying_heads: bool = True
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_heads {self.num_heads} must be a multiple of num_kv_heads {self.num_kv_heads}"
+            )
+        if self.head_dim % 2 or self.head_dim < 2:
+            raise ValueError(f"head_dim {self.head_dim} must be even: rotary embedding works on pairs")
+        if self.copying_heads and (
+            self.num_layers < 2 or self.head_dim < 16 or self.hidden_size <= self.head_dim
+        ):
+            raise ValueError(
+                "copying_heads needs num_layers >= 2 and 16 <= head_dim < hidden_size: set it to false"
+            )
+        return self
 
 
 class RMSNorm(nn.Module):

@@ -12,50 +12,84 @@ from collections.abc import Callable, Iterable, Set
 from statistics import mean
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from echo_terminal.config import StrictModel
-from echo_terminal.tasks.families import make_task
-from echo_terminal.tasks.machine import Machine, make_machine
-from echo_terminal.tasks.split import held_out_combination, seeds
+from echo_terminal.tasks.families import TEMPLATES, expand, make_task
+from echo_terminal.tasks.machine import FACT_KINDS, Machine, make_machine
+from echo_terminal.tasks.split import held_out_combination, seeds, tools_of
 from echo_terminal.tasks.task import Task
 
 Names = Annotated[tuple[str, ...], Field(strict=False)]  # a list in a settings file
 Integers = Annotated[tuple[int, ...], Field(strict=False)]
 
-SITE = ("site_two", "site_three", "site_find")
-CORE = ("fetch_value", "rename_by_extension", "set_key", "follow_chain", "move_containing", "fix_script")
-
 
 class SuiteParams(StrictModel):
-    """One suite: how many tasks, of which templates, on which machines, in how many turns (done included)."""
+    """One suite: how many tasks, of which templates (or sets of them), on which machines, in how many turns.
+
+    The done signal takes a turn. ``levels`` are the levels of difficulty that may occur (all if None; a template
+    that has none of them comes at its hardest).
+    """
 
     size: int = Field(ge=0)
     templates: Names
     machines: Literal["train", "held_out", "none"] = "train"
-    turns: int = Field(default=5, ge=2)
-    level: int | None = None  # drawn from the template's levels if None
+    turns: int = Field(default=16, ge=2)
+    levels: Integers | None = None
+
+    @field_validator("templates")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        expand(names)
+        return names
 
 
 class TaskParams(StrictModel):
-    """All tasks of one build. ``seed`` shifts every suite to fresh seeds; machines are named by their seeds."""
+    """All tasks of one build. ``seed`` shifts every suite to fresh seeds; machines are named by their seeds.
+
+    The defaults are the paper's sizes over all domains; ``core_suites`` are those for a policy of a million
+    parameters.
+    """
 
     seed: int = Field(default=0, ge=0, lt=1000)
     tools: int = 24
-    facts: Names = ("verb",)
+    facts: Names = FACT_KINDS
     usage: Literal["informative", "silent"] = "informative"
-    train_machines: Integers = (1,)
+    train_machines: Integers = (1, 2, 3, 4)
     held_out_machines: Integers = (1001, 1002)
     suites: dict[str, SuiteParams] = {
-        "train": SuiteParams(size=8770, templates=SITE),
-        "val": SuiteParams(size=100, templates=SITE),
-        "itd": SuiteParams(size=71, templates=CORE),
-        "itd_machine": SuiteParams(size=71, templates=SITE, machines="held_out"),
+        "train": SuiteParams(size=8770, templates=("trained",)),
+        "val": SuiteParams(size=100, templates=("trained",)),
+        "itd": SuiteParams(size=71, templates=("held_out",)),
+        "itd_machine": SuiteParams(size=71, templates=("trained",), machines="held_out"),
+        "lite": SuiteParams(size=100, templates=("compose_two", "site_four", "site_find_three")),
+        "hard": SuiteParams(size=89, templates=("compose_three", "compose_four", "site_long"), turns=48),
+        "pyterm": SuiteParams(size=100, templates=("pyterm",), machines="none"),
     }
 
     def machine(self, seed: int) -> Machine:
         """The machine of a seed under these settings."""
         return make_machine(seed, self.tools, self.facts, self.usage)
+
+
+SITE = ("site_two", "site_three", "site_find")
+
+
+def core_suites(train: int = 8770, evaluation: int = 96) -> dict[str, SuiteParams]:
+    """Short tasks on site tools: five turns, so that what a machine is like has to be remembered."""
+    return {
+        "train": SuiteParams(size=train, templates=SITE, turns=5),
+        "val": SuiteParams(size=evaluation, templates=SITE, turns=5),
+        "itd": SuiteParams(size=evaluation, templates=("site_each", "site_copy"), turns=5, levels=(1,)),
+        "itd_machine": SuiteParams(size=evaluation, templates=SITE, machines="held_out", turns=5),
+        "lite": SuiteParams(size=evaluation, templates=("site_four", "site_find_three"), turns=6),
+        "hard": SuiteParams(size=evaluation, templates=("site_long",), turns=9),
+    }
+
+
+def all_templates(params: TaskParams) -> tuple[str, ...]:
+    """Every template that occurs in a suite: what a base is pre-trained on, on machines that no suite has."""
+    return expand(name for suite in params.suites.values() for name in suite.templates)
 
 
 def build_suite(params: TaskParams, name: str, taken: Set[str] = frozenset()) -> list[Task]:
@@ -67,16 +101,18 @@ def build_suite(params: TaskParams, name: str, taken: Set[str] = frozenset()) ->
     if name not in params.suites:
         raise ValueError(f"unknown suite {name!r}: choose from {', '.join(params.suites)}")
     suite = params.suites[name]
-    if suite.size and not suite.templates:
+    templates = expand(suite.templates)
+    if suite.size and not templates:
         raise ValueError(f"suite {name} has no templates")
     own = {"train": params.train_machines, "held_out": params.held_out_machines, "none": ()}[suite.machines]
     machines: list[Machine | None] = [params.machine(seed) for seed in own] or [None]
     tasks: list[Task] = []
     seen, stream, refused = set(taken), seeds(name, params.seed), 0
     while len(tasks) < suite.size:
-        template = suite.templates[len(tasks) % len(suite.templates)]
-        machine = machines[len(tasks) // len(suite.templates) % len(machines)]
-        task = make_task(template, next(stream), machine, suite=name, level=suite.level)
+        template = templates[len(tasks) % len(templates)]
+        machine = machines[len(tasks) // len(templates) % len(machines)]
+        seed = next(stream)
+        task = make_task(template, seed, machine, name, _level(template, seed, suite.levels))
         if task.canonical_hash in seen or not _belongs(task, suite):
             refused += 1
             if refused > 1000 + 100 * suite.size:
@@ -87,9 +123,17 @@ def build_suite(params: TaskParams, name: str, taken: Set[str] = frozenset()) ->
     return tasks
 
 
+def _level(template: str, seed: int, allowed: tuple[int, ...] | None) -> int | None:
+    if allowed is None:
+        return None
+    levels = TEMPLATES[template].levels
+    both = [level for level in levels if level in allowed]
+    return both[seed % len(both)] if both else max(levels)
+
+
 def _belongs(task: Task, suite: SuiteParams) -> bool:
-    """On the training machines, combinations of facts are split between train and the rest."""
-    if suite.machines != "train" or len(set(task.facts)) < 2:
+    """On the training machines, sets of site tools are split between train and the rest."""
+    if suite.machines != "train" or len(tools_of(task)) < 2:
         return True
     return held_out_combination(task) == (task.suite != "train")
 

@@ -15,6 +15,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from pydantic import Field
+
+from echo_terminal.config import StrictModel
 from echo_terminal.policy.weights import Policy, save_policy
 from echo_terminal.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from echo_terminal.training.grpo import Adaptive, Rollouts, Trainer
@@ -23,13 +26,20 @@ from echo_terminal.training.monitors import Metrics
 OnStep = Callable[[int, Metrics, Rollouts], None]
 
 
+class KeepParams(StrictModel):
+    """What a run keeps: policies for the curves every ``snapshot_every`` steps, resume points every
+    ``checkpoint_every``."""
+
+    snapshot_every: int = Field(25, ge=1)
+    checkpoint_every: int = Field(10, ge=1)
+
+
 def train(
     trainer: Trainer,
     folder: Path,
     run_key: str,
+    keep: KeepParams,
     *,
-    snapshot_every: int,
-    checkpoint_every: int,
     on_step: OnStep | None = None,
 ) -> list[Metrics]:
     """Bring ``trainer`` to its last step, from the newest checkpoint in ``folder`` if there is one.
@@ -53,9 +63,9 @@ def train(
         metrics.append(row)
         if on_step:
             on_step(step, row, rollouts)
-        if (step + 1) % snapshot_every == 0 or step + 1 == total:
+        if (step + 1) % keep.snapshot_every == 0 or step + 1 == total:
             write_snapshot(trainer.policy, snapshot_folder(folder, step + 1))
-        if (step + 1) % checkpoint_every == 0 and step + 1 < total:
+        if (step + 1) % keep.checkpoint_every == 0 and step + 1 < total:
             extra = {"metrics": metrics, "adaptive": asdict(trainer.adaptive)}
             save_checkpoint(
                 state, run_key=run_key, step=step + 1, model=model, optimizer=optimizer, extra=extra

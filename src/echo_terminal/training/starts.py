@@ -60,6 +60,7 @@ class DemonstrationParams(StrictModel):
 
     episodes: int = Field(200, ge=1)
     misses: float = Field(0.3, ge=0, le=1)
+    output_weight: float = Field(0.5, gt=0)  # of outputs in ActObs; SFT masks them
     fit: FitParams = FitParams(steps=100, rows_per_step=16, lr=5e-4)
 
 

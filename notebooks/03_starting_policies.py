@@ -1,0 +1,194 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 03 · Starting policies
+#
+# The paper starts from Qwen3-8B, from Qwen3-14B, and from an 8B model after supervised fine-tuning on expert demonstrations.
+# On two cores we make their counterparts from a random start:
+#
+# * **base small** and **base medium**: first a language model of terminal text, as a published base is, then given the form of a call.
+#   Every pre-training episode happens on a machine of its own, so a base knows how terminals talk and no fact of the training machine;
+# * **SFT**: base small after SFT on an expert's actions on training tasks, outputs masked, as agent SFT is commonly done;
+# * **ActObs**, where a profile asks for it: the same demonstrations with the outputs trained too (arXiv 2609.20715).
+
+# %% tags=["parameters"]
+params_file = "params.yaml"
+
+# %%
+import json
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+from IPython.display import Markdown, display
+
+from echo_terminal.lake.evaluation_run import run_evaluation
+from echo_terminal.lake.rows import RunPoint
+from echo_terminal.pipeline.processes import run_parallel
+from echo_terminal.pipeline.runs import complete_runs
+from echo_terminal.pipeline.stage import Stage
+from echo_terminal.policy.model import parameter_count
+from echo_terminal.policy.weights import load_policy
+from echo_terminal.tasks.suites import all_templates
+from echo_terminal.terminal.terminal import open_terminal
+from echo_terminal.training.make_starts import PRETRAIN_SEEDS, make_base, make_demonstrated
+from echo_terminal.training.starts import novice_episodes, novice_tasks
+
+stage = Stage.open("03_starting_policies", params_file)
+p = stage.params
+sns.set_theme(style="whitegrid", context="notebook")
+
+# %% [markdown]
+# ## How is a base made?
+#
+# Three supervised stages, each with the loss $-\sum_t w_t \log p(x_t \mid x_{<t}) / \sum_t w_t$:
+#
+# | stage | text | weights |
+# |---|---|---|
+# | copying | random tokens that repeat themselves | all tokens |
+# | language | episodes of a *novice*, each on its own machine: it guesses, and reads a usage line now and then | all tokens |
+# | format | the same episodes without malformed calls | actions only |
+#
+# Copying comes first because a random start spends most of its time on learning to repeat a name it has just read, which any
+# pre-trained model can do.
+
+# %%
+common = {"harness": p.harness, "terminal_options": p.terminal.model_dump(), "seed": p.seed}
+sizes = {"base_small": p.models.small, "base_medium": p.models.medium}
+demonstrated = {"sft": 0.0, "actobs": p.sft.output_weight}
+starts = list(p.matrix.starts)
+bases = sorted({s if s in sizes else "base_small" for s in starts})
+folder = {name: stage.run_folder / name for name in [*bases, *starts]}
+key = stage.run_key(stage.spec)
+complete_runs(
+    make_base,
+    folders={name: folder[name] for name in bases},
+    arguments={
+        name: common
+        | {"name": name, "tokenizer_file": stage.input("01_simulator/tokenizer.json"), "model": sizes[name]}
+        | {"templates": all_templates(p.tasks), "pretrain_params": p.pretrain}
+        for name in bases
+    },
+    keys=dict.fromkeys(bases, key),
+)
+tasks_path = stage.input("02_tasks/tasks.parquet")
+complete_runs(
+    make_demonstrated,
+    folders={name: folder[name] for name in starts if name in demonstrated},
+    arguments={
+        name: common
+        | {"name": name, "base_folder": folder["base_small"], "tasks_path": tasks_path}
+        | {"demonstrations": p.sft, "output_weight": demonstrated[name]}
+        for name in starts
+        if name in demonstrated
+    },
+    keys=dict.fromkeys(starts, key),
+)
+
+# %%
+losses = pd.concat(
+    pd.DataFrame(json.loads((folder[name] / "losses.json").read_text())).assign(policy=name)
+    for name in dict.fromkeys([*bases, *starts])
+)
+losses.to_csv(stage.output("losses.csv"), index=False)
+grid = sns.relplot(
+    losses,
+    x="step",
+    y="loss",
+    hue="policy",
+    col="phase",
+    kind="line",
+    height=2.6,
+    facet_kws={"sharex": False, "sharey": False},
+)
+grid.set_axis_labels("update", "nats a token").set_titles("{col_name}")
+plt.show()
+
+# %% [markdown]
+# ## What does a pre-training episode look like?
+#
+# A machine that no other task has. The novice guesses a sub-command; the usage line states the right one.
+
+# %%
+policy = load_policy(folder["base_small"])
+task = next(novice_tasks(["site_two"], PRETRAIN_SEEDS, 1))
+terminal = open_terminal("virtual", **p.terminal.model_dump())
+episode = novice_episodes([task], terminal, policy.tokenizer, p.harness, p.pretrain)[0]
+print(policy.tokenizer.decode(episode.ids))
+
+# %% [markdown]
+# ## What can each start do before any reinforcement learning?
+#
+# One attempt a task at the evaluation temperature. `val` has the templates of training with unseen content, on the training machine;
+# `itd` has templates that are never trained; `itd_machine` the training templates on machines never seen. They are never pooled.
+
+# %%
+suites = [name for name in p.tasks.suites if name != "train"]
+run_parallel(
+    run_evaluation,
+    {
+        name: {
+            "folder": stage.run_folder / "evaluation" / name,
+            "policy_folder": folder[name],
+            "point": RunPoint(name, name, "start", p.seed, "eval", 0),
+            "tasks_path": tasks_path,
+            "tries": dict.fromkeys(suites, 1),
+            "suites": p.tasks.suites,
+            "harness": p.harness,
+            "params": p.evaluate,
+            "seed": p.seed,
+            "terminal_options": p.terminal.model_dump(),
+        }
+        for name in starts
+    },
+)
+attempts = pd.concat(
+    pd.read_parquet(stage.run_folder / "evaluation" / name / "attempts.parquet") for name in starts
+)
+attempts.to_parquet(stage.output("start_attempts.parquet"), index=False)
+table = attempts.groupby(["start", "suite"])["reward"].agg(["mean", "count"]).reset_index()
+table.to_csv(stage.output("starts.csv"), index=False)
+display(table.pivot(index="start", columns="suite", values="mean").map("{:.3f}".format))
+val = table[table["suite"] == "val"].set_index("start")
+text = ", ".join(f"**{s}** passes {row['mean']:.1%} of {row['count']:.0f} tasks" for s, row in val.iterrows())
+display(Markdown(f"On `val`, one attempt each: {text}."))
+
+# %% [markdown]
+# ## By template
+#
+# Site-tool templates need facts of the machine (which sub-command each tool wants). The generic ones need none.
+
+# %%
+by_template = (
+    attempts[attempts["suite"] == "val"].groupby(["start", "template"])["reward"].mean().reset_index()
+)
+ax = sns.barplot(by_template, y="template", x="reward", hue="start")
+ax.set(xlabel="pass rate, one attempt a task", ylabel="", xlim=(0, 1))
+plt.show()
+
+# %% [markdown]
+# ## How large are they?
+
+# %%
+count = pd.DataFrame(
+    [
+        {
+            "start": s,
+            "parameters": parameter_count(load_policy(folder[s]).model),
+            "vocabulary": policy.tokenizer.vocab_size,
+        }
+        for s in starts
+    ]
+)
+count.to_csv(stage.output("sizes.csv"), index=False)
+count
