@@ -3,17 +3,25 @@
 import csv
 import json
 from collections.abc import Sequence
+from math import log
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from echo_terminal.agent.prompt import FRAMES
+from echo_terminal.agent.episode import Episode
+from echo_terminal.agent.prompt import FRAMES, HarnessParams
 from echo_terminal.agent.record import to_record
+from echo_terminal.agent.replay import drive
 from echo_terminal.agent.transcript import Role, Transcript, Turn
 from echo_terminal.evaluation.atif import command_of, read_atif
 from echo_terminal.evaluation.score_ce import documents, load_corpus, report, score_ce
+from echo_terminal.policy.model import ModelParams, new_model
+from echo_terminal.policy.tokenizer import TokenizerParams, train_tokenizer
+from echo_terminal.policy.weights import Policy, save_policy
 from echo_terminal.tasks.task import Task
+from echo_terminal.terminal.terminal import open_terminal
 
 OPENING = "<|im_start|>user\nFix it.<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
@@ -187,3 +195,23 @@ def test_ids_of_another_tokenizer_are_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_policy(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no policy"):
         score_ce(tmp_path, tmp_path / "t.jsonl")
+
+
+def test_a_saved_policy_scores_a_real_episode(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    tokenizer = train_tokenizer(["exit code: 0 hello"], TokenizerParams(vocab_size=300))
+    params = ModelParams(hidden_size=48, num_heads=2, num_kv_heads=2, head_dim=24, max_positions=512)
+    save_policy(Policy(new_model(params, tokenizer.vocab_size, seed=0), tokenizer), tmp_path / "policy")
+    task = Task("t", 0, "data", "Say hello.", {}, (), (), suite="val")
+    episode = Episode(task, open_terminal("virtual"), tokenizer, HarnessParams(max_context=512), seed=0)
+    transcript = drive(episode, ["echo hello", "cat nothing"])
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(to_record(transcript, task)) + "\n" + json.dumps(TERMINUS) + "\n")
+    lines = score_ce(tmp_path / "policy", path, tmp_path / "ce.csv")
+    with (tmp_path / "ce.csv").open() as file:
+        rows = {(r["suite"], r["token_class"]): r for r in csv.DictReader(file)}
+    # the two exit codes; a random policy is near ln(vocabulary)
+    assert int(rows[("val", "exit_code")]["tokens"]) == 2
+    assert abs(float(rows[("val", "all")]["per_token"]) - log(tokenizer.vocab_size)) < 1.5
+    assert ("val", "error") in rows and ("harbor", "all") in rows
+    assert lines[0].split()[:3] == ["suite", "class", "tokens"]
