@@ -107,13 +107,15 @@ def gate(tasks: Iterable[Task], terminal: Terminal) -> GateReport:
     return report
 
 
-def gate_parallel(tasks: Iterable[Task], engine: str = "virtual", workers: int = 2) -> GateReport:
-    """``gate`` over several processes, each with a terminal of its own; the order of tasks is kept."""
+def gate_parallel(
+    tasks: Iterable[Task], engine: str = "virtual", workers: int = 2, part: int = 100
+) -> GateReport:
+    """``gate`` over several processes, ``part`` tasks at a time; the order of tasks is kept."""
     report, stream = GateReport(), iter(tasks)
-    parts = iter(lambda: list(islice(stream, 100)), [])
+    parts = iter(lambda: list(islice(stream, part)), [])
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for part in pool.map(_gate_part, parts, iter(lambda: engine, None)):
-            report.merge(part)
+        for done in pool.map(_gate_part, parts, iter(lambda: engine, None)):
+            report.merge(done)
     return report
 
 

@@ -139,6 +139,13 @@ class Machine:
         return {p: File(c.encode()) for p, c in found.items()}
 
 
+def brought(path: str) -> bool:
+    """Whether a file of a task comes from its machine; no template makes files of these names."""
+    if not path.startswith(f"{HOME}/"):
+        return True
+    return path == f"{HOME}/README" or path.startswith(f"{scripts.SETTINGS}/") or path.endswith("/.keep")
+
+
 def _other(value: str) -> str:
     """Another word than ``value``: what a settings file says before anybody has been at it."""
     return NAMES[(NAMES.index(value) + 97) % len(NAMES)]

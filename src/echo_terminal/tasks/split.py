@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from datasketch import MinHash, MinHashLSH
 
+from echo_terminal.tasks.machine import brought
 from echo_terminal.tasks.task import Task
 
 SUITES = ("train", "val", "itd", "itd_machine", "lite", "hard", "pyterm", "pretrain", "teacher")
@@ -36,12 +37,15 @@ def seeds(suite: str, build_seed: int) -> Iterator[int]:
     return iter(range(first, first + _SPAN))
 
 
+def tools_of(task: Task) -> list[str]:
+    """The site tools that a task needs, sorted."""
+    return sorted({name.removeprefix("verb:") for name in task.facts if name.startswith("verb:")})
+
+
 def held_out_combination(task: Task) -> bool:
-    """Whether the task's set of facts is one of the fifth that training never sees; false below two facts."""
-    facts = sorted(set(task.facts))
-    if len(facts) < 2:
-        return False
-    return hashlib.sha256("|".join(facts).encode()).digest()[0] < 51
+    """Whether the task's set of site tools is one of the fifth that training never sees; false below two."""
+    tools = tools_of(task)
+    return len(tools) > 1 and hashlib.sha256("|".join(tools).encode()).digest()[0] < 51
 
 
 @dataclass(frozen=True)
@@ -69,10 +73,8 @@ class LeakageReport:
 
 
 def shingles(task: Task, width: int = 3) -> set[bytes]:
-    """Runs of ``width`` words over instruction, own files and checks; what the machine brings does not count."""
-    own = [
-        f"{p} {f.content.decode('utf-8', 'replace')}" for p, f in task.files.items() if p.startswith("/home")
-    ]
+    """Runs of ``width`` words over instruction and own files; what the machine brings does not count."""
+    own = [f"{p} {f.content.decode('utf-8', 'replace')}" for p, f in task.files.items() if not brought(p)]
     words = " ".join([task.instruction, *own]).replace("/", " ").replace(".", " ").replace("=", " ").split()
     return {" ".join(words[i : i + width]).encode() for i in range(max(1, len(words) - width + 1))}
 

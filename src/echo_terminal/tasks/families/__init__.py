@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
-from echo_terminal.tasks.families import core, data, development, python, services, site, system
+from echo_terminal.tasks.families import (
+    compose,
+    core,
+    data,
+    development,
+    python,
+    services,
+    site,
+    system,
+)
 from echo_terminal.tasks.families.draw import Draw, Template, absolute
 from echo_terminal.tasks.machine import RANDOM_MACHINES, Machine, make_machine
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import File
 
-_MODULES = (core, site, services, data, system, development, python)
+_MODULES = (core, site, services, data, system, development, python, compose)
 TEMPLATES: dict[str, Template] = {t.name: t for module in _MODULES for t in module.TEMPLATES}
+
+_HELD_OUT = """site_each backup_file check_project group_count top_row json_update make_executable link_file
+    flatten_folder todo_report fix_path""".split()
+_HARD = ("site_four", "site_find_three", "site_long")
+
+# Names that a suite may give instead of listing templates.
+TEMPLATE_SETS: dict[str, tuple[str, ...]] = {
+    "core": tuple(t.name for t in core.TEMPLATES),
+    "held_out": tuple(_HELD_OUT),
+    "pyterm": tuple(t.name for t in python.TEMPLATES),
+    "trained": tuple(
+        n
+        for n, t in TEMPLATES.items()
+        if n not in (*_HELD_OUT, *_HARD) and t.domain not in ("pyterm", "composed")
+    ),
+}
+
+
+def expand(names: Iterable[str]) -> tuple[str, ...]:
+    """Template names, those of sets spelt out, each once.
+
+    Raises:
+        ValueError: neither a template nor a set.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        if name not in TEMPLATES and name not in TEMPLATE_SETS:
+            raise ValueError(
+                f"unknown template {name!r}: choose from the sets {', '.join(TEMPLATE_SETS)} "
+                f"or the templates {', '.join(TEMPLATES)}"
+            )
+        found |= dict.fromkeys(TEMPLATE_SETS.get(name, (name,)))
+    return tuple(found)
 
 
 def make_task(
