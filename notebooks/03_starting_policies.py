@@ -63,7 +63,7 @@ sns.set_theme(style="whitegrid", context="notebook")
 # pre-trained model can do.
 
 # %%
-common = {"harness": p.harness, "terminal_options": p.terminal.model_dump(), "seed": p.seed}
+common = {"harness": p.harness, "terminal_options": {"params": p.terminal}, "seed": p.seed}
 sizes = {"base_small": p.models.small, "base_medium": p.models.medium}
 demonstrated = {"sft": 0.0, "actobs": p.sft.output_weight}
 starts = list(p.matrix.starts)
@@ -122,7 +122,7 @@ plt.show()
 # %%
 policy = load_policy(folder["base_small"])
 task = next(novice_tasks(["site_two"], PRETRAIN_SEEDS, 1))
-terminal = open_terminal("virtual", **p.terminal.model_dump())
+terminal = open_terminal("virtual", params=p.terminal)
 episode = novice_episodes([task], terminal, policy.tokenizer, p.harness, p.pretrain)[0]
 print(policy.tokenizer.decode(episode.ids))
 
@@ -147,7 +147,7 @@ run_parallel(
             "harness": p.harness,
             "params": p.evaluate,
             "seed": p.seed,
-            "terminal_options": p.terminal.model_dump(),
+            "terminal_options": {"params": p.terminal},
         }
         for name in starts
     },

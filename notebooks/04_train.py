@@ -71,7 +71,7 @@ complete_runs(
             "train_params": p.train,
             "harness": limits,
             "keep": p.keep,
-            "terminal_options": p.terminal.model_dump(),
+            "terminal_options": {"params": p.terminal},
         }
         for name, spec in matched.items()
     },
@@ -97,7 +97,7 @@ policy = load_policy(stage.checkpoint_folder(f"03_starting_policies/{start}"))
 tokenizer = policy.tokenizer
 engine = Engine(policy.model, tokenizer.stop_ids, tokenizer.forbidden_ids, limits.max_context)
 task = read_suite(stage.input("02_tasks/tasks.parquet"), "train")[0]
-episode = Episode(task, open_terminal("virtual", **p.terminal.model_dump()), tokenizer, limits, task.seed)
+episode = Episode(task, open_terminal("virtual", params=p.terminal), tokenizer, limits, task.seed)
 rollout(engine, [episode], [stream(seed, 0, 0)], p.train.temperature)
 display(HTML(coloured(episode.transcript, tokenizer.decode)))
 

@@ -34,7 +34,7 @@ from echo_terminal.analysis.statistics import wilson
 from echo_terminal.evaluation.pass_at_k import mean_pass_at_k
 from echo_terminal.lake.evaluation_run import run_evaluation
 from echo_terminal.lake.rows import RunPoint
-from echo_terminal.pipeline.processes import run_parallel
+from echo_terminal.pipeline.processes import call_each, run_parallel
 from echo_terminal.pipeline.stage import Stage
 from echo_terminal.training.run import snapshots
 
@@ -72,11 +72,16 @@ jobs = {
         "harness": p.harness,
         "params": p.evaluate,
         "seed": p.seed,
-        "terminal_options": p.terminal.model_dump(),
+        "terminal_options": {"params": p.terminal},
     }
     for name, (point, folder, final) in points.items()
 }
-run_parallel(run_evaluation, jobs)
+by_run: dict[str, list] = {}
+for name, job in jobs.items():
+    by_run.setdefault(job["point"].run_id, []).append(job)
+run_parallel(
+    call_each, {run: {"function": run_evaluation, "arguments": of_run} for run, of_run in by_run.items()}
+)
 
 # %%
 attempts = pd.concat(

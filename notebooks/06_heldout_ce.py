@@ -29,7 +29,7 @@ from IPython.display import Markdown, display
 from echo_terminal.analysis.statistics import t_mean
 from echo_terminal.evaluation.heldout_ce import WARNING_CLASS
 from echo_terminal.lake.scoring_run import run_scoring
-from echo_terminal.pipeline.processes import run_parallel
+from echo_terminal.pipeline.processes import call_each, run_parallel
 from echo_terminal.pipeline.stage import Stage
 from echo_terminal.training.run import snapshots
 
@@ -45,22 +45,27 @@ folders = {
 for spec in runs:
     for step, folder in snapshots(stage.checkpoint_folder(f"04_train/{spec.key}")).items():
         folders[spec.key, step] = folder
-scores = run_parallel(
-    run_scoring,
-    {
-        f"{name}-{step}": {
-            "name": f"{name}-{step}",
-            "policy_folder": folder,
-            "tasks_path": stage.input("02_tasks/tasks.parquet"),
-            "harness": p.harness,
-            "suites": p.tasks.suites,
-            "params": p.heldout,
-            "terminal_options": p.terminal.model_dump(),
-            "full": name == "start" or step == p.train.steps,
-        }
-        for (name, step), folder in folders.items()
-    },
+arguments: dict[str, list] = {}
+for (name, step), folder in folders.items():
+    job = {
+        "name": f"{name}-{step}",
+        "policy_folder": folder,
+        "tasks_path": stage.input("02_tasks/tasks.parquet"),
+        "harness": p.harness,
+        "suites": p.tasks.suites,
+        "params": p.heldout,
+        "terminal_options": {"params": p.terminal},
+        "full": step == p.train.steps,
+    }
+    arguments.setdefault(name, []).append(job)
+results = run_parallel(
+    call_each, {name: {"function": run_scoring, "arguments": jobs} for name, jobs in arguments.items()}
 )
+scores = {
+    job["name"]: result
+    for name, jobs in arguments.items()
+    for job, result in zip(jobs, results[name], strict=True)
+}
 digests = {s["digest"] for s in scores.values()}
 assert len(digests) == 1, "policies were scored on different trajectories"
 

@@ -32,7 +32,7 @@ from echo_terminal.lake.evaluation_run import run_evaluation
 from echo_terminal.lake.rows import RunPoint
 from echo_terminal.lake.training_run import run_training
 from echo_terminal.lake.verifier_free import env_only
-from echo_terminal.pipeline.processes import run_parallel
+from echo_terminal.pipeline.processes import call_each, run_parallel
 from echo_terminal.pipeline.runs import complete_runs
 from echo_terminal.pipeline.stage import Stage
 from echo_terminal.training.run import KeepParams, snapshot_folder, snapshots
@@ -69,7 +69,7 @@ display(
 common = {
     "tasks_path": stage.input("02_tasks/tasks.parquet"),
     "harness": p.harness,
-    "terminal_options": p.terminal.model_dump(),
+    "terminal_options": {"params": p.terminal},
 }
 runs = {f"{target}-{keep}": (target, keep) for target in v.targets for keep in v.filters}
 steps = p.train.model_copy(update={"steps": v.steps, "lr": v.lr})
@@ -98,7 +98,7 @@ complete_runs(
 
 # %%
 jobs = {}
-for name, (target, keep) in runs.items():
+for name, (target, _) in runs.items():
     for step, folder in {0: origin, **snapshots(stage.run_folder / name)}.items():
         jobs[f"{name}-{step:04d}"] = common | {
             "folder": stage.run_folder / "evaluation" / f"{name}-{step:04d}",
@@ -109,7 +109,12 @@ for name, (target, keep) in runs.items():
             "params": p.evaluate,
             "seed": p.seed,
         }
-run_parallel(run_evaluation, jobs)
+by_run: dict[str, list] = {}
+for job in jobs.values():
+    by_run.setdefault(job["point"].run_id, []).append(job)
+run_parallel(
+    call_each, {run: {"function": run_evaluation, "arguments": of_run} for run, of_run in by_run.items()}
+)
 tried = pd.concat(
     [
         pd.read_parquet(job["folder"] / "attempts.parquet").assign(

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -77,6 +77,11 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
 }
+
+
+def call_each(function: Callable[..., Any], arguments: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Call ``function(**a)`` for each of ``arguments`` in this process: one job of ``run_parallel`` for many short calls."""
+    return [function(**a) for a in arguments]
 
 
 def _work(sender: Connection, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
