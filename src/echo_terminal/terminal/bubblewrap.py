@@ -111,9 +111,9 @@ class BubblewrapTerminal(PersistentShell):
         self._streams = (f"{OUTPUT}/out.{self._count}", f"{OUTPUT}/err.{self._count}")
         self.send(shell.step(f'"$(<{CONTROL}/command)"', STATE, *self._streams, self.events, code))
 
-    def outputs(self) -> tuple[bytes, bytes]:
+    def collect(self) -> tuple[bytes, bytes, int]:
         out, err = (self._output(path) for path in self._streams)
-        return out, err
+        return out, err, self.count_processes()
 
     def _output(self, path: str) -> bytes:
         data = self._tree.read(path) or b""
@@ -155,6 +155,9 @@ class BubblewrapTerminal(PersistentShell):
 
     def count_processes(self) -> int:
         return len(self._processes())
+
+    def starved(self) -> bool:
+        return self.count_processes() > self.max_processes // 2
 
     def interrupt(self) -> None:
         _signal(self._processes(), signal.SIGINT)

@@ -34,7 +34,9 @@ class PersistentShell(ABC):
         self._seed, self._count, self._nonce = seed, 0, secrets.token_hex(8)
         self._cwd, self._code, self._buffer = HOME, 0, b""
         self._queue: deque[bytes] = deque()
-        return self._open_shell("")
+        event = self._open_shell("")
+        self._cwd = event.text or HOME
+        return event
 
     # -- what an engine supplies -----------------------------------------------------------------------------------
 
@@ -51,8 +53,11 @@ class PersistentShell(ABC):
         """Send the step line of a command; ``code`` is the exit code before."""
 
     @abstractmethod
-    def outputs(self) -> tuple[bytes, bytes]:
-        """Both streams of the last command, each at most one byte longer than ``output_bytes``."""
+    def collect(self) -> tuple[bytes, bytes, int] | None:
+        """Both streams of the last command, each at most one byte longer than ``output_bytes``, and the processes.
+
+        None where the shell, which answered before, cannot.
+        """
 
     @abstractmethod
     def over_limit(self) -> bool:
@@ -61,6 +66,10 @@ class PersistentShell(ABC):
     @abstractmethod
     def count_processes(self) -> int:
         """Processes of the episode without its supervisor."""
+
+    def starved(self) -> bool:
+        """Whether processes have multiplied since the last command, where an engine can tell at no cost."""
+        return False
 
     @abstractmethod
     def interrupt(self) -> None:
@@ -79,7 +88,7 @@ class PersistentShell(ABC):
     def step(self, command: str, timeout: float) -> Observation:
         """Run one command; returns within ``timeout`` + 1 seconds."""
         started = time.monotonic()
-        if self.count_processes() > self.max_processes // 2:  # multiplied since the last command
+        if self.starved():
             self._end_shell()
             self._reopen()
         elif self._died_since():
@@ -90,12 +99,14 @@ class PersistentShell(ABC):
         if event.kind in ("timeout", "limit"):
             status = Status.TIMEOUT if event.kind == "timeout" else Status.KILLED
             event = self._stop()
-        if event.kind == "done" and self._crowded():
+        found = self.collect() if event.kind == "done" else None
+        if event.kind == "done" and (found is None or self._crowded(found[2])):
             status, event = Status.KILLED, self._end_shell()
         code, left = event.code, event.kind == "died"
         if left:
             event = self._reopen()
-        stdout, stderr = self.outputs() if event.kind == "done" else (b"", b"")
+            found = found or self.collect()
+        stdout, stderr = found[:2] if found is not None else (b"", b"")
         if event.kind != "done":
             status = Status.LOST
         elif status is Status.OK and max(len(stdout), len(stderr)) > self.output_bytes:
@@ -115,12 +126,20 @@ class PersistentShell(ABC):
 
     def finish(self, deadline: float, watch: bool = False) -> Event:
         """Ask for this step's event and await it."""
-        tag = f"{self._count}.{self._nonce}"
-        self.send(shell.sentinel(tag, self.events))
+        self.send(shell.sentinel(self.tag, self.events))
+        return self.expect(deadline, watch)
+
+    @property
+    def tag(self) -> str:
+        """What marks the events of the current step."""
+        return f"{self._count}.{self._nonce}"
+
+    def expect(self, deadline: float, watch: bool = False, kind: str = "done") -> Event:
+        """Await the current step's event of this kind, or the shell's death."""
         while True:
             while self._queue:
-                event = shell.parse_event(self._queue.popleft(), tag)
-                if event is not None:
+                event = shell.parse_event(self._queue.popleft(), self.tag)
+                if event is not None and event.kind in (kind, "died"):
                     return event
             left = deadline - time.monotonic()
             if left <= 0:
@@ -157,9 +176,8 @@ class PersistentShell(ABC):
         self._queue.clear()
         return died
 
-    def _crowded(self) -> bool:
+    def _crowded(self, count: int) -> bool:
         """Whether background processes would starve the next command; they are watched while they multiply."""
-        count = self.count_processes()
         for _ in range(WATCHES):
             if count <= 1:
                 return False

@@ -1,4 +1,4 @@
-"""The protocol that drives a persistent ``bash -i``: one line per step on stdin, one NUL-ended event per step back.
+"""The protocol that drives a persistent ``bash -i``: one line per step on stdin, one event between NULs per step back.
 
 ``bash -i`` returns to its next line of input after SIGINT, so directory, variables and functions survive a time-out.
 Commands come in through a file and ``eval`` (heredocs stay verbatim, error texts read as at a prompt), with standard
@@ -42,7 +42,8 @@ _NOTICE = re.compile(
 class Event:
     """What the session said: the step is ``done`` (its code; ``text`` is the directory), the shell ``died`` (its code).
 
-    Without a word from inside: ``timeout``, ``limit`` (of output or memory), ``lost`` (the session is gone).
+    A ``report`` has what was asked for as its ``text``. Without a word
+    from inside: ``timeout``, ``limit`` (of output or memory), ``lost`` (the session is gone).
     """
 
     kind: str
@@ -50,20 +51,36 @@ class Event:
     text: str = ""
 
 
-def supervisor(prepare: str, events: str) -> str:
+def supervisor(prepare: str, events: str, become: str = "") -> str:
     """Script of the episode's first process: prepares, then keeps one shell alive until it is killed from outside.
 
-    ``prepare`` is shell code that runs once; ``events`` is the descriptor number that carries events. Whatever else
-    runs in the episode ends with the shell, so that nothing can read the lines meant for the next one.
+    ``prepare`` is shell code that runs once; ``events`` is the descriptor number that carries events;
+    ``become`` is a command prefix that changes to the episode's user. Whatever else
+    runs in the episode ends with the shell, so that nothing can read the lines meant for the next one. Signals work
+    where nothing new can be started: USR1 interrupts all, USR2 kills all but the shell, HUP kills the shell.
     """
-    return (
-        "trap : $(kill -l | grep -oE 'SIG[A-Z0-9+-]+' | grep -vE 'KILL|STOP|CHLD'); "
-        f"{prepare}\n"
-        "while :; do "
-        "SHLVL=0 bash --noprofile --norc --noediting -i >/dev/null 2>&1; code=$?; "
-        f"kill -KILL -1 2>/dev/null; printf '!%d\\0' $code >&{events}; "
-        "done"
-    )
+    return f"""trap : $(kill -l | grep -oE 'SIG[A-Z0-9+-]+' | grep -vE 'KILL|STOP|CHLD')
+set -m
+spare_shell() {{ for p in /proc/[0-9]*; do p=${{p#/proc/}}; ((p == 1 || p == shell)) || kill -KILL $p; done; }}
+trap 'kill -INT -1' USR1
+trap spare_shell USR2
+trap 'kill -KILL $shell' HUP
+exec 4<&0 5>/dev/null
+{prepare}
+exec 0<&5 1>&5 2>&5
+while :; do
+  SHLVL=0 {become}bash --noprofile --norc --noediting -i <&4 4<&- 5>&- &
+  shell=$!
+  while wait $shell; code=$?; kill -0 $shell; do :; done
+  wait $shell; code=$?
+  for ((i = 0; i < 3000; i++)); do  # a new shell needs room: wait until the dead are gone
+    kill -KILL -1
+    set -- /proc/[0-9]*
+    (($# > 1)) || break
+  done
+  printf '\\0!%d\\0' $code >&{events}
+done
+"""
 
 
 def opening(seed: int, state: str) -> str:
@@ -90,15 +107,26 @@ def step(command: str, state: str, out: str, err: str, events: str, code: int) -
 
 def sentinel(tag: str, events: str) -> str:
     """Line that reports the exit code and the directory as the event of ``tag``."""
-    return f"builtin printf '@{tag} %d %s\\0' $? \"$PWD\" >&{events}\n"
+    return f"builtin printf '\\0@{tag} %d %s\\0' $? \"$PWD\" >&{events}\n"
+
+
+def report(tag: str, limit: int, streams: tuple[str, ...], events: str) -> str:
+    """Line that reports, as the event of ``tag``, the number of processes and ``limit`` bytes of files, in base64."""
+    files = "".join(f"; builtin printf ' '; head -c {limit} {path} | base64 -w0" for path in streams)
+    count = "set +f; shopt -u nullglob failglob; set -- /proc/[0-9]*"
+    return (
+        f"({count}; builtin printf '\\0={tag} %d' $#{files}; builtin printf '\\0') >&{events} 2>/dev/null\n"
+    )
 
 
 def parse_event(message: bytes, tag: str) -> Event | None:
-    """One event without its NUL; None for the echo of an earlier step."""
+    """What stands between two NULs; None for the echo of an earlier step and for what was cut off."""
     text = message.decode("utf-8", "replace")
-    if text.startswith("!"):
+    if text.startswith("!") and text[1:].isdigit():
         return Event("died", int(text[1:]))
     head, _, rest = text.partition(" ")
+    if head == f"={tag}":
+        return Event("report", 0, rest)
     code, _, cwd = rest.partition(" ")
     return Event("done", int(code), cwd) if head == f"@{tag}" and code.isdigit() else None
 
