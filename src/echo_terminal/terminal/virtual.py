@@ -11,8 +11,9 @@ A command costs tens of microseconds. Nothing reaches the host: files, processes
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
@@ -47,6 +48,7 @@ _SPECIAL = re.compile(r"&|\$\?|\b(?:exit|logout|exec|kill|set|trap)\b|\.{0,2}/")
 _LEAVES = re.compile(r"\b(?:exit|logout|exec|kill|set|trap)\b")
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
 _SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)")
+_FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 SIGNALLED = frozenset({134, 137, 139, 143, 152, 153})
 
@@ -79,7 +81,7 @@ class VirtualTerminal:
         Raises:
             ValueError: a path that is not absolute.
         """
-        self._clock, self._code, self._options = Clock(time.time()), 0, ""
+        self._clock, self._code, self._options, self._deep = Clock(time.time()), 0, "", False
         fixed = {p: f for p, f in files.items() if not p.startswith(tuple(f"{w}/" for w in WRITABLE))}
         self._python = PythonProgram(fixed)
         self._programs = programs(self._clock, seed)
@@ -131,7 +133,9 @@ class VirtualTerminal:
         self._python.deadline, self._python.last = time.monotonic() + timeout, None
         text, watched = self._prepare(command.replace("\0", ""))
         before = shell.shell_state().cwd
-        result = shell.execute_sync(text, lambda out, err: chunks.append((out, err)))
+        self._deep = self._deep or "eval" in command
+        execute = _on_deep_stack if self._deep or _NESTS.search(command) else Bash.execute_sync
+        result = execute(shell, text, lambda out, err: chunks.append((out, err)))
         if self._python.unavailable is not None:
             raise self._python.unavailable
         stdout, stderr, code, status = self._judge(result, chunks)
@@ -142,7 +146,7 @@ class VirtualTerminal:
             if code in SIGNALLED:
                 code, status = KILLED_EXIT, Status.KILLED
         shell_state = self._open.shell_state()
-        self._options = " ".join(flag for name, flag in OPTIONS.items() if name in shell_state.variables)
+        self._options = " ".join(f for n, f in OPTIONS.items() if shell_state.variables.get(n) == "1")
         folders = (before, shell_state.cwd)
         self._code = code
         if stderr:
@@ -165,6 +169,8 @@ class VirtualTerminal:
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)
+        if "$?" in command:
+            text = _FRESH.sub(r"\g<0>:;", text)
         before, after = [], []
         if self._options:
             before.append(f"set {self._options}")
@@ -268,6 +274,25 @@ class VirtualTerminal:
         tree, fs = self.list(), self._open.fs()
         contents = {path: fs.read_file(path) for path, entry in tree.items() if entry.kind == "file"}
         return state.digest(shell.cwd, variables, tree, contents)
+
+
+STACK = 1 << 30  # bytes of address space
+_NESTS = re.compile(r"\b(?:source|bash|sh|trap)\b|(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")
+_stack_lock = threading.Lock()
+
+
+def _on_deep_stack(shell: Bash, text: str, listen: Callable[[str, str], None]) -> ExecResult:
+    """Execute on a thread of its own: bashkit has no limit for nested ``eval``, and would overflow a usual stack."""
+    results: list[ExecResult] = []
+    with _stack_lock:
+        usual = threading.stack_size(STACK)
+        thread = threading.Thread(target=lambda: results.append(shell.execute_sync(text, listen)))
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(usual)
+    thread.join()
+    return results[0]
 
 
 _OF_LIMITS = re.compile(r"^.*(?:resource limit exceeded|execution cancelled).*\n?", re.M)

@@ -34,7 +34,7 @@ ON_FILES: Mapping[str, Program] = {
     "du": describing.du,
     "date": dates.date,
 }
-PLAIN: Mapping[str, Program] = {"seq": small.seq, "curl": small.curl, "wget": small.wget}
+PLAIN: Mapping[str, Program] = {"seq": small.seq, "yes": small.yes, "curl": small.curl, "wget": small.wget}
 
 _helper = ThreadPoolExecutor(max_workers=8, thread_name_prefix="files")
 

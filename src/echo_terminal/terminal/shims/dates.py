@@ -238,12 +238,12 @@ class _DateReader:
         unit = word if word in _UNITS else word[:-1] if word.endswith("s") else ""
         if unit in _UNITS:
             kind, factor = _UNITS[unit]
-            amount = (1 if self.count is None else self.count) * factor
+            amount: float = (1 if self.count is None else self.count) * factor
             setattr(self, kind, getattr(self, kind) + amount)
             self.count, self.last = None, (kind, amount)
         elif word == "ago":
-            kind, amount = self.last
-            setattr(self, kind, getattr(self, kind) - 2 * amount)
+            kind, earlier = self.last
+            setattr(self, kind, getattr(self, kind) - 2 * earlier)
         elif word in ("now", "today"):
             pass
         elif word in ("tomorrow", "yesterday"):

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options, quote
 
-SEQ_LIMIT = 4 << 20  # characters
+FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
 NOT_FOUND = 127
 
 
@@ -52,13 +52,19 @@ def seq(call: Call) -> None:
         value = first + number * step
         texts.append(f"{value:.{places}f}" if style is None else style % _argument(style, value))
         size += len(texts[-1]) + len(separator)
-        if size > SEQ_LIMIT:
+        if size > FLOOD:
             break
     if ("-w" in names or "--equal-width" in names) and style is None:
         width = max(len(f"{value:.{places}f}") for value in (first, first + (count - 1) * step, last))
         texts = [("-" if t[0] == "-" else "") + t.lstrip("-").zfill(width - (t[0] == "-")) for t in texts]
     if texts:
         call.out.append(separator.join(texts) + "\n")
+
+
+def yes(call: Call) -> None:
+    """Repeat a line, not for ever but until no terminal would listen."""
+    line = (" ".join(call.argv) or "y") + "\n"
+    call.out.append(line * (FLOOD // len(line) + 1))
 
 
 def _argument(style: str, value: Decimal) -> float:
