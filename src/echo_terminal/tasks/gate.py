@@ -7,11 +7,12 @@ forger 0 and flagged. What fails is dropped and counted with its reason.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from multiprocessing import get_context
+from typing import Any
 
 from echo_terminal.tasks.task import Task
 from echo_terminal.tasks.verify import LEDGER, TOOLS, Verdict, grade
@@ -108,19 +109,27 @@ def gate(tasks: Iterable[Task], terminal: Terminal) -> GateReport:
 
 
 def gate_parallel(
-    tasks: Iterable[Task], engine: str = "virtual", workers: int = 2, part: int = 100
+    tasks: Iterable[Task],
+    engine: str = "virtual",
+    workers: int = 2,
+    part: int = 100,
+    options: Mapping[str, Any] | None = None,
+    on_part: Callable[[GateReport], None] | None = None,
 ) -> GateReport:
-    """``gate`` over several processes, ``part`` tasks at a time; the order of tasks is kept."""
+    """``gate`` over several processes, ``part`` tasks at a time; the order of tasks is kept. ``options`` are the
+    engine's own; ``on_part`` is shown the report of each part."""
     report, stream = GateReport(), iter(tasks)
     parts = iter(lambda: list(islice(stream, part)), [])
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for done in pool.map(_gate_part, parts, iter(lambda: engine, None)):
+        for done in pool.map(_gate_part, parts, repeat(engine), repeat(dict(options or {}))):
             report.merge(done)
+            if on_part is not None:
+                on_part(done)
     return report
 
 
-def _gate_part(tasks: list[Task], engine: str) -> GateReport:
-    terminal = open_terminal(engine)
+def _gate_part(tasks: list[Task], engine: str, options: dict[str, Any]) -> GateReport:
+    terminal = open_terminal(engine, **options)
     try:
         return gate(tasks, terminal)
     finally:
