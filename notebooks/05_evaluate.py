@@ -77,7 +77,7 @@ jobs = {
     for name, (point, folder, final) in points.items()
 }
 by_run: dict[str, list] = {}
-for name, job in jobs.items():
+for job in jobs.values():
     by_run.setdefault(job["point"].run_id, []).append(job)
 run_parallel(
     call_each, {run: {"function": run_evaluation, "arguments": of_run} for run, of_run in by_run.items()}

@@ -22,4 +22,6 @@ def tokenizer() -> PolicyTokenizer:
 
 @pytest.fixture
 def model(tokenizer: PolicyTokenizer) -> Qwen3:
-    return new_model(ModelParams(hidden_size=48, num_heads=2, num_kv_heads=2, head_dim=24), tokenizer.vocab_size, seed=1)
+    return new_model(
+        ModelParams(hidden_size=48, num_heads=2, num_kv_heads=2, head_dim=24), tokenizer.vocab_size, seed=1
+    )

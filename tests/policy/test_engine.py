@@ -70,7 +70,9 @@ def test_forbidden_ids_never_appear_and_stop_ends(engine: Engine) -> None:
 
 def test_frequencies_follow_the_distribution() -> None:
     """20,000 first tokens of one context against the model's own probabilities (chi-square, 60 degrees)."""
-    engine = Engine(new_model(ModelParams(hidden_size=32, num_heads=1, num_kv_heads=1), 64, 0), [STOP], FORBIDDEN, 8)
+    engine = Engine(
+        new_model(ModelParams(hidden_size=32, num_heads=1, num_kv_heads=1), 64, 0), [STOP], FORBIDDEN, 8
+    )
     counts = np.zeros(64)
     for block in range(10):
         session = engine.start(list(range(block * 2000, (block + 1) * 2000)))

@@ -43,7 +43,9 @@ def test_right_padding_and_grouping_change_nothing(model: Qwen3, tokenizer: Poli
 
 def test_same_seed_same_weights(tokenizer: PolicyTokenizer) -> None:
     a, b = (new_model(ModelParams(), tokenizer.vocab_size, seed=5) for _ in range(2))
-    assert all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+    assert all(
+        torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
+    )
 
 
 def test_wired_heads_learn_to_copy_sooner(tokenizer: PolicyTokenizer) -> None:

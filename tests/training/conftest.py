@@ -65,7 +65,13 @@ def tabled() -> Callable[..., float]:
 def tiny() -> Qwen3:
     """One layer, two heads, 64 tokens, in float64 so that the order of a sum hardly shows."""
     params = ModelParams(
-        hidden_size=8, num_layers=1, num_heads=2, num_kv_heads=1, head_dim=4, intermediate_size=8
+        copying_heads=False,
+        hidden_size=8,
+        num_layers=1,
+        num_heads=2,
+        num_kv_heads=1,
+        head_dim=4,
+        intermediate_size=8,
     )
     with torch.random.fork_rng():
         torch.manual_seed(0)

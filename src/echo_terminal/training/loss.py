@@ -192,6 +192,7 @@ def loss_of(
     params: ObjectiveParams,
     lam: float,
     *,
+    with_policy: bool = True,
     entropies: Tensor | None = None,
     reference_logprobs: Tensor | None = None,
 ) -> Loss:
@@ -200,7 +201,8 @@ def loss_of(
     ``new_logprobs`` [N] at the selected positions, action positions first, each under the distribution it
     belongs to: actions at the sampling temperature (the ratio's two sides must agree), observations at
     temperature 1. ``entropies`` and ``reference_logprobs`` [n_policy] are needed by the entropy bonus and
-    the KL term (k3 estimator). With nothing selected the terms are zeros that stay connected to the graph.
+    the KL term (k3 estimator). ``with_policy=False`` is for a batch that carries the environment term alone (a
+    control that replaces outputs). With nothing selected the terms are zeros that stay connected to the graph.
 
     Raises:
         ValueError: log-probs of another length, or an input that the settings need is missing.
@@ -211,7 +213,7 @@ def loss_of(
             f"{tuple(new_logprobs.shape)} log-probs for {tuple(selected.target.shape)} positions"
         )
     policy = env = None
-    if params.has_policy:
+    if params.has_policy and with_policy:
         policy = _policy_loss(new_logprobs[:n], selected, params, entropies, reference_logprobs)
     if params.has_env and lam != 0.0:
         env = -(selected.weight[n:] * new_logprobs[n:]).sum()
