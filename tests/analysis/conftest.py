@@ -84,13 +84,23 @@ def heldout_ce(rng: np.random.Generator) -> pd.DataFrame:
 
 
 def verifier_free() -> pd.DataFrame:
-    gains = {("val", "none"): 4, ("pyterm", "clean_tool_calls"): 9, ("itd", "clean_tool_calls"): 5,
-             ("lite", "clean_tool_calls"): -4, ("lite", "none"): -6}  # fmt: skip
+    gains = {("val", "none"): 4, ("pyterm", "clean"): 9, ("itd", "clean"): 5,
+             ("lite", "clean"): -4, ("lite", "none"): -6}  # fmt: skip
     return pd.DataFrame(
         {"target_suite": t, "filter": f, "step": step, "pass_rate": 0.4 + g / 100 * step / 60, "n": 400}
         for (t, f), g in gains.items()
         for step in (0, 20, 40, 60)
     )
+
+
+def env_only_attempts(rng: np.random.Generator) -> pd.DataFrame:
+    frames = []
+    for target, kept in (("val", "none"), ("val", "clean"), ("lite", "clean")):
+        rows = attempts(rng, 12, {target: 3}, {"env_only": 0.2})
+        frames.append(
+            rows.query("start == 'base_small' and seed == 0").assign(target_suite=target, filter=kept)
+        )
+    return pd.concat(frames)
 
 
 def forecast(rng: np.random.Generator) -> pd.DataFrame:
@@ -144,7 +154,8 @@ def write_results(folder: Path) -> Path:
     folder.mkdir(parents=True)
     frames = {
         "attempts": attempts(rng, 12, SUITES, GAIN), "train_steps": train_steps(rng), "heldout_ce": heldout_ce(rng),
-        "verifier_free": verifier_free(), "forecast": forecast(rng), "controls": controls(rng), "sweeps": sweeps(rng),
+        "verifier_free": verifier_free(), "env_only_attempts": env_only_attempts(rng),
+        "forecast": forecast(rng), "controls": controls(rng), "sweeps": sweeps(rng),
     }  # fmt: skip
     for name, frame in frames.items():
         frame.to_parquet(folder / f"{name}.parquet")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import stats
 
 from echo_terminal.analysis import statistics as s
 
@@ -59,6 +60,19 @@ def test_wilcoxon_by_hand() -> None:
     a = frame([[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]])
     assert s.wilcoxon_tasks(a, b) == pytest.approx(2 / 64)
     assert s.wilcoxon_tasks(a, a) == 1.0
+
+
+def test_wilcoxon_with_ties_by_hand() -> None:
+    """Differences 1, 1, 1, −1, 0: ranks 2.5 each, W⁺ = 7.5; 5 of 16 sign patterns reach it: p = 10/16."""
+    a = frame([[1.0, 1.0, 1.0, -1.0, 0.0]])
+    assert s.wilcoxon_tasks(a, a * 0) == pytest.approx(10 / 16)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=30, unique=True), st.integers(0, 2**30 - 1))
+def test_wilcoxon_agrees_with_scipy_where_that_is_exact(sizes: list[int], signs: int) -> None:
+    difference = [x * (1 if signs >> i & 1 else -1) for i, x in enumerate(sizes)]
+    a = frame([[float(d) for d in difference]])
+    assert s.wilcoxon_tasks(a, a * 0) == pytest.approx(stats.wilcoxon(difference, method="exact").pvalue)
 
 
 def test_t_mean_by_hand() -> None:

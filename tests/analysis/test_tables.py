@@ -77,10 +77,14 @@ def test_speed_up_on_the_mean_curve() -> None:
     assert measures.speed_up({"grpo": grpo, "echo": echo}) == (10, 20, 0.5)
 
 
-def test_env_only_change_is_newcombe() -> None:
-    """40/100 (.3094, .4980) → 60/100 (.5020, .6906): .2 − √2·.0980 = .0614, .2 + √2·.0906 = .3281."""
-    rows = pd.DataFrame({"step": [0, 9], "pass_rate": [0.4, 0.6], "n": [100, 100]})
-    assert measures.env_only_change(rows) == pytest.approx((0.2, 0.0614, 0.3281), abs=2e-4)
+def test_env_only_matrices_by_hand(loaded: results.Results) -> None:
+    before, after, strata, step = measures.env_only_matrices(loaded, "val", "clean", "val")
+    rows = loaded.get("env_only_attempts").query(
+        "target_suite == 'val' and filter == 'clean' and suite == 'val'"
+    )
+    assert (step, len(strata), before.shape) == (60, 12, (1, 12))
+    for matrix, at in ((before, 0), (after, 60)):
+        assert matrix.to_numpy().mean() == pytest.approx(rows[rows["step"] == at]["reward"].fillna(0).mean())
 
 
 def test_relative_change_needs_a_base() -> None:

@@ -54,6 +54,11 @@ def speed_curves(results: Results, start: str) -> dict[str, dict[str, pd.DataFra
 def speed_up(curves: dict[str, pd.DataFrame]) -> tuple[int, int | None, float]:
     """GRPO's first best step, ECHO's first step above that score, and their ratio, on the mean over seeds."""
     grpo, echo = (curves[o].dropna(axis=1).mean(axis=0) for o in ("grpo", "echo"))
+    return speed_up_of(grpo, echo)
+
+
+def speed_up_of(grpo: pd.Series, echo: pd.Series) -> tuple[int, int | None, float]:
+    """``speed_up`` of two curves indexed by step."""
     best = published.best_step(grpo.index.tolist(), grpo.tolist())
     above = published.step_above(echo.index.tolist(), echo.tolist(), float(grpo.max()))
     return best, above, published.speed_up(best, above)
@@ -87,21 +92,14 @@ def wilson_of(row: dict) -> Interval:
     return statistics.wilson(round(row["pass_rate"] * row["n"]), int(row["n"]))
 
 
-def env_only_change(rows: pd.DataFrame) -> Interval:
-    """Pass rate at the last step minus step 0, with Newcombe's interval from the two Wilson intervals.
-
-    The attempts count as independent: an approximation, since a task's attempts are alike.
-    """
-    ordered = rows.sort_values("step")
-    if len(ordered) < 2 or ordered["step"].duplicated().any():
-        raise ValueError(
-            "env-only rows need one row a step and at least two steps for each target and filter"
-        )
-    a, b = (wilson_of(ordered.iloc[i].to_dict()) for i in (0, -1))
-    value = b.value - a.value
-    low = value - float(np.hypot(b.value - b.low, a.high - a.value))
-    high = value + float(np.hypot(b.high - b.value, a.value - a.low))
-    return Interval(value, low, high)
+def env_only_matrices(
+    results: Results, target: str, kept: str, suite: str
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str], int]:
+    """Pass matrices on ``suite`` before and after env-only training for ``target``; task templates; last step."""
+    rows = r.select(results.get("env_only_attempts"), target_suite=target, filter=kept, suite=suite)
+    last = int(rows["step"].max())
+    before, after = (statistics.pass_matrix(r.select(rows, step=step)) for step in (0, last))
+    return before, after, r.templates(rows, before.columns), last
 
 
 def ce_arms(results: Results, start: str, suite: str) -> dict[str, pd.Series]:
@@ -175,11 +173,6 @@ def share_closed(results: Results, base: str, suite: str) -> ShareClosed:
     return ShareClosed(rates[0], rates[1], rates[2], gap, interval, *grpo.shape)
 
 
-def is_site(rows: pd.DataFrame) -> pd.Series:
-    """True for tasks on a machine's own tools: their templates are named ``site…`` (``tasks.families.site``)."""
-    return rows["template"].str.startswith("site")
-
-
 def gain_points(arms: dict[str, pd.DataFrame]) -> Interval:
     """ECHO − GRPO in points over the given attempts, bootstrapped over seeds and tasks."""
     grpo, echo = (statistics.pass_matrix(arms[o]) for o in ("grpo", "echo"))
@@ -204,7 +197,7 @@ def template_gains(results: Results) -> pd.DataFrame:
                 chosen = {o: a[a["template"] == template] for o, a in arms.items()}
                 gain = gain_points(chosen)
                 row = {"start": start, "suite": suite, "template": template, "gain": gain.value}
-                site = bool(is_site(chosen["echo"]).all())
+                site = bool(r.is_site(chosen["echo"]).all())
                 rows.append({**row, "low": gain.low, "high": gain.high, "site": site})
     if not rows:
         raise NotRun("no start has both GRPO and ECHO in this profile")

@@ -6,8 +6,8 @@ A table keeps its numbers in ``data`` and the reader's text in ``shown``; both h
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,7 @@ from echo_terminal.analysis.statistics import Interval
 DASH = "–"
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """``name`` is the file stem, ``notebook`` the stage that made the numbers."""
 
     name: str
@@ -26,6 +25,11 @@ class Table:
     notebook: str
     data: pd.DataFrame
     shown: pd.DataFrame
+
+    @property
+    def title(self) -> str:
+        """The name for readers: ``table1`` is Table 1."""
+        return re.sub(r"^Table(\d)", r"Table \1", self.name.capitalize())
 
 
 def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
@@ -94,18 +98,18 @@ def typst_text(text: object) -> str:
 
 
 def typst(table: Table) -> str:
-    """A Typst figure holding the table; labelled ``tab:<name>``."""
+    """A Typst figure holding the table, titled by its name."""
     columns = table.shown.shape[1]
     head = ", ".join(f"[*{typst_text(c)}*]" for c in table.shown.columns)
     body = ",\n".join(
         "  " + ", ".join(f"[{typst_text(c)}]" for c in row) for row in table.shown.values.tolist()
     )
-    caption = f"{typst_text(table.caption)} #text(fill: luma(40%))[(notebook {typst_text(table.notebook)})]"
+    caption = f"*{typst_text(table.title)}.* {typst_text(table.caption)} "
+    caption += f"#text(fill: luma(40%))[(notebook {typst_text(table.notebook)})]"
     return (
-        f"#figure(kind: table, caption: [{caption}],\n"
+        f"#figure(kind: table, numbering: none, supplement: none, caption: [{caption}],\n"
         f" table(columns: {columns}, align: left, stroke: none, inset: (x: 3pt, y: 2.4pt),\n"
-        f"  table.hline(), table.header({head}), table.hline(stroke: 0.5pt),\n{body},\n  table.hline()))"
-        f" <tab-{table.name}>\n"
+        f"  table.hline(), table.header({head}), table.hline(stroke: 0.5pt),\n{body},\n  table.hline()))\n"
     )
 
 

@@ -7,8 +7,10 @@ chosen by its score.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -30,13 +32,16 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "heldout_ce": ("suite", *RUN, "token_class", "n_tokens", "n_bytes", "ce_token_mean", "ce_sequence_mean"),
     "verifier_free": ("target_suite", "filter", "step", "pass_rate", "n"),
-    "forecast": ("start", "objective", "seed", "auroc", "brier"),
+    "env_only_attempts": (*ATTEMPTS, "target_suite", "filter"),
+    "forecast": (
+        "start", "objective", "seed", "auroc", "brier", "low", "high", "count", "mean_probability", "success_rate",
+    ),
     "controls": (*ATTEMPTS, "variant"),
     "sweeps": (*ATTEMPTS, "factor", "level"),
     "behaviour": ("statistic", "start", "objective", "seed", "suite", "value", "low", "high"),
 }  # fmt: skip
 REQUIRED = ("attempts", "train_steps", "heldout_ce")
-SUITES = ("val", "itd", "lite", "hard", "pyterm")
+SUITES = ("val", "itd", "itd_machine", "lite", "hard", "pyterm")
 STARTS = ("base_small", "base_medium", "sft", "actobs")
 OUTPUT_CLASSES = tuple(c.value for c in TokenClass)
 
@@ -45,12 +50,13 @@ class NotRun(Exception):
     """What was asked for is not part of this profile. The message is the rule, in words for the reader."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal only to itself: a key for caches
 class Results:
-    """The frames of one profile; ``frames`` holds those that exist, by file stem."""
+    """The frames of one profile; ``frames`` holds those that exist, by file stem; ``bench`` the benchmarks."""
 
     profile: str
     frames: dict[str, pd.DataFrame]
+    bench: dict[str, float] = field(default_factory=dict)
 
     def get(self, name: str) -> pd.DataFrame:
         """A frame by file stem.
@@ -80,21 +86,23 @@ def ordered(values: Iterable[str], first: tuple[str, ...]) -> list[str]:
 
 
 def load(folder: Path) -> Results:
-    """Read ``results/<profile>``.
+    """Read ``results/<profile>`` (files in it or in its stages' folders) and ``results/bench.json``.
 
     Raises:
         FileNotFoundError: a required file is absent.
-        ValueError: a file is empty or lacks columns.
+        ValueError: a file is empty, lacks columns, or stands in two places.
     """
     frames = {}
     for name, columns in COLUMNS.items():
-        path = folder / f"{name}.parquet"
-        if not path.exists():
-            if name in REQUIRED:
-                raise FileNotFoundError(
-                    f"{path} is missing: run the pipeline of this profile first (make repro)"
-                )
-            continue
+        paths = [*folder.glob(f"{name}.parquet"), *folder.glob(f"*/{name}.parquet")]
+        if not paths:
+            if name not in REQUIRED:
+                continue
+            path = folder / f"{name}.parquet"
+            raise FileNotFoundError(f"{path} is missing: run the pipeline of this profile first (make repro)")
+        if len(paths) > 1:
+            raise ValueError(f"{name}.parquet stands in two places: {', '.join(map(str, paths))}")
+        path = paths[0]
         frame = pd.read_parquet(path)
         if frame.empty:
             raise ValueError(f"{path} is empty: delete it and run its stage again")
@@ -102,7 +110,9 @@ def load(folder: Path) -> Results:
         if lacking:
             raise ValueError(f"{path} lacks {', '.join(lacking)}: run its stage again")
         frames[name] = frame
-    return Results(folder.name, frames)
+    bench = folder.parent / "bench.json"
+    rows = json.loads(bench.read_text(encoding="utf-8")) if bench.exists() else []
+    return Results(folder.name, frames, {row["name"]: float(row["value"]) for row in rows})
 
 
 def select(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
@@ -119,9 +129,15 @@ def select(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
     return kept
 
 
+@lru_cache(maxsize=256)
+def attempts_of(results: Results, start: str, suite: str) -> pd.DataFrame:
+    """All attempts from one start on one suite, every objective and step."""
+    return select(results.get("attempts"), start=start, suite=suite)
+
+
 def start_rows(results: Results, start: str, suite: str) -> pd.DataFrame:
     """Attempts of a starting policy (step 0); one arm's rows, since every arm starts from the same policy."""
-    rows = select(results.get("attempts"), start=start, suite=suite, step=0)
+    rows = select(attempts_of(results, start, suite), step=0)
     return rows[rows["objective"] == sorted(rows["objective"].unique())[0]]
 
 
@@ -133,8 +149,8 @@ def common_step(frame: pd.DataFrame, objectives: Iterable[str]) -> int:
     """
     common: set[int] | None = None
     for objective in objectives:
-        for _, run in select(frame, objective=objective).groupby("seed"):
-            steps = set(run["step"].astype(int))
+        for _, evaluated in select(frame, objective=objective).groupby("seed")["step"]:
+            steps = set(evaluated.unique().astype(int))
             common = steps if common is None else common & steps
     trained = {s for s in common or set() if s > 0}
     if not trained:
@@ -142,13 +158,32 @@ def common_step(frame: pd.DataFrame, objectives: Iterable[str]) -> int:
     return max(trained)
 
 
+@lru_cache(maxsize=256)
 def arms(
     results: Results, start: str, suite: str, objectives: tuple[str, ...] = ("grpo", "echo")
 ) -> dict[str, pd.DataFrame]:
     """Attempts of each objective at the common last step, keyed by objective."""
-    rows = select(results.get("attempts"), start=start, suite=suite)
+    rows = attempts_of(results, start, suite)
     step = common_step(rows, objectives)
     return {o: select(rows, objective=o, step=step) for o in objectives}
+
+
+def is_site(rows: pd.DataFrame) -> pd.Series:
+    """True for tasks on a machine's own tools: their templates are named ``site…`` (``tasks.families.site``)."""
+    return rows["template"].str.startswith("site")
+
+
+def suite_with(results: Results, start: str, tools: str) -> str:
+    """The first suite, in the paper's order, on which this start was evaluated on tasks with site or generic tools.
+
+    Raises:
+        NotRun: there is none.
+    """
+    for suite in results.suites:
+        rows = results.get("attempts").query("start == @start and suite == @suite")
+        if (is_site(rows) == (tools == "site")).any():
+            return suite
+    raise NotRun(f"no suite of this profile has tasks on {tools} tools")
 
 
 def templates(rows: pd.DataFrame, tasks: Iterable[str]) -> list[str]:
@@ -159,7 +194,7 @@ def templates(rows: pd.DataFrame, tasks: Iterable[str]) -> list[str]:
 
 def pass_curve(results: Results, start: str, objective: str, suite: str) -> pd.DataFrame:
     """Pass rate [seed × step] over training; step 0 is the starting policy's rate on every seed."""
-    rows = select(results.get("attempts"), start=start, objective=objective, suite=suite)
+    rows = select(attempts_of(results, start, suite), objective=objective)
     curve = (
         rows.assign(reward=rows["reward"].astype("float64").fillna(0.0))
         .groupby(["seed", "step"])["reward"]

@@ -192,22 +192,27 @@ def verifier_free(results: Results, paper: Path) -> Table:
     data, shown = [], []
     theirs = published.load("table4", paper)
     suite_of = {"val100": "val", "pyterm": "pyterm", "itd": "itd", "tblite": "lite"}
-    keys = zip(theirs["target"].str.lower().map(suite_of), theirs["rollout_filter"], strict=True)
+    filter_of = {"none": "none", "clean_tool_calls": "clean"}
+    keys = zip(
+        theirs["target"].str.lower().map(suite_of), theirs["rollout_filter"].map(filter_of), strict=True
+    )
     published_change = dict(zip(keys, theirs["delta_target_pp"], strict=True))
-    for (target, kept), rows in results.get("verifier_free").groupby(["target_suite", "filter"]):
-        change = measures.env_only_change(rows)
-        rows = rows.sort_values("step")
-        before, after = (100 * float(rows["pass_rate"].iloc[i]) for i in (0, -1))
-        there = published_change.get((target, kept), float("nan"))
-        step, n = int(rows["step"].iloc[-1]), int(rows["n"].iloc[-1])
+    for (target, kept, suite), _ in results.get("env_only_attempts").groupby(
+        ["target_suite", "filter", "suite"]
+    ):
+        before, after, strata, step = measures.env_only_matrices(results, target, kept, suite)
+        change = statistics.bootstrap_difference(after, before, strata)
+        there = published_change.get((target, kept), float("nan")) if suite == target else float("nan")
+        rates = [100 * m.to_numpy().mean() for m in (before, after)]
         data.append(
             {
                 "target": target,
                 "filter": kept,
+                "suite": suite,
                 "step": step,
-                "n": n,
-                "before": before,
-                "after": after,
+                "tasks": before.shape[1],
+                "before": rates[0],
+                "after": rates[1],
                 "delta_pp": 100 * change.value,
                 "low": 100 * change.low,
                 "high": 100 * change.high,
@@ -216,12 +221,13 @@ def verifier_free(results: Results, paper: Path) -> Table:
         )
         shown.append(
             {
-                "Target": target,
-                "Rollouts kept": str(kept).replace("_", " "),
+                "Trained on": target,
+                "Rollouts kept": "all" if kept == "none" else kept,
+                "Evaluated on": suite,
                 "Step": str(step),
-                "Attempts": str(n),
-                "Before, %": number(before),
-                "After, %": number(after),
+                "Tasks": str(before.shape[1]),
+                "Before, %": number(rates[0]),
+                "After, %": number(rates[1]),
                 "Change, points": with_interval(change, 1, 100, sign=True),
                 THEIRS: number(there, 1, sign=True),
             }
