@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from echo_terminal.policy.engine import Engine, Sample, action_logprobs, uniforms
-from echo_terminal.policy.model import ModelParams, Qwen3, new_model
+from echo_terminal.policy.model import ModelParams, new_model
 
 STOP, FORBIDDEN, LENGTH = 5, (0, 1, 2), 160
 
@@ -71,7 +71,10 @@ def test_forbidden_ids_never_appear_and_stop_ends(engine: Engine) -> None:
 def test_frequencies_follow_the_distribution() -> None:
     """20,000 first tokens of one context against the model's own probabilities (chi-square, 60 degrees)."""
     engine = Engine(
-        new_model(ModelParams(hidden_size=32, num_heads=1, num_kv_heads=1), 64, 0), [STOP], FORBIDDEN, 8
+        new_model(ModelParams(hidden_size=32, num_heads=1, num_kv_heads=1, copying_heads=False), 64, 0),
+        [STOP],
+        FORBIDDEN,
+        8,
     )
     counts = np.zeros(64)
     for block in range(10):

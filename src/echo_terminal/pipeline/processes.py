@@ -80,7 +80,7 @@ _ONE_THREAD = {
 
 
 def call_each(function: Callable[..., Any], arguments: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Call ``function(**a)`` for each of ``arguments`` in this process: one job of ``run_parallel`` for many short calls."""
+    """Call ``function(**a)`` for each of ``arguments``: one job of ``run_parallel`` for many short calls."""
     return [function(**a) for a in arguments]
 
 

@@ -224,7 +224,14 @@ class Trainer:
                 if not len(chosen.target):
                     continue
                 new, entropies = self.score(chosen)
-                loss = loss_of(new, chosen, objective, lam if apart is None else 1.0, entropies=entropies)
+                loss = loss_of(
+                    new,
+                    chosen,
+                    objective,
+                    lam if apart is None else 1.0,
+                    with_policy=part.policy,
+                    entropies=entropies,
+                )
                 if apart is None:
                     loss.total.backward()
                 else:
