@@ -27,14 +27,14 @@ def params(
     import yaml
 
     from echo_terminal.pipeline.layout import find_root, profile_folder
-    from echo_terminal.pipeline.params import load_params, params_hash
+    from echo_terminal.pipeline.params import load_params, params_hash, read_params
 
     root = find_root()
     file = profile_folder(root, profile) / "params.yaml"
     loaded = load_params(root / file)
     if show:
         typer.echo(yaml.safe_dump(loaded.model_dump(mode="json"), sort_keys=False), nl=False)
-    typer.echo(f"{file}: hash {params_hash(loaded)}")
+    typer.echo(f"{file}: hash {params_hash(read_params(root / file))}")
 
 
 @app.command()

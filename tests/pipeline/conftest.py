@@ -73,20 +73,19 @@ stages:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A committed repository with the profiles cpu and smoke; matrix seeds 0 and 1."""
+    """A committed repository with the profiles cpu (matrix seeds 0 and 1) and smoke (seed 0)."""
     root = tmp_path / "a repository"  # with a space, on purpose
     for folder in ("notebooks", "code", "profiles/smoke", ".dvc"):
         (root / folder).mkdir(parents=True)
     shutil.copy(ROOT / ".dvc/config", root / ".dvc/config")
     shutil.copy(ROOT / ".dvcignore", root / ".dvcignore")
     shutil.copy(ROOT / ".gitignore", root / ".gitignore")
-    (root / ".dvc/.gitignore").write_text("/tmp\n/cache\n")
+    shutil.copy(ROOT / ".dvc/.gitignore", root / ".dvc/.gitignore")
     settings = yaml.safe_load((ROOT / "params.yaml").read_text())
     settings["matrix"]["seeds"] = [0, 1]
+    small = settings | {"profile": "smoke", "matrix": settings["matrix"] | {"seeds": [0]}}
     (root / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
-    (root / "profiles/smoke/params.yaml").write_text(
-        yaml.safe_dump(settings | {"profile": "smoke"}, sort_keys=False)
-    )
+    (root / "profiles/smoke/params.yaml").write_text(yaml.safe_dump(small, sort_keys=False))
     (root / "dvc.yaml").write_text(PIPELINE)
     (root / "profiles/smoke/dvc.yaml").write_text(derive(PIPELINE, "smoke"))
     (root / "notebooks/01_first.py").write_text(FIRST)
@@ -97,10 +96,3 @@ def repository(tmp_path: Path) -> Path:
     subprocess.run([*git, "add", "-A"], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "start"], check=True)
     return root
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text that must be there."""
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))

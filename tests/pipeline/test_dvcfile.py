@@ -7,7 +7,7 @@ import yaml
 from echo_terminal.pipeline.dvcfile import content_hash, derive, find_stage, inputs, read_pipeline, stage_key
 from echo_terminal.pipeline.errors import UserError
 from echo_terminal.pipeline.layout import profiles
-from echo_terminal.pipeline.params import load_params
+from echo_terminal.pipeline.params import read_params
 from echo_terminal.pipeline.sections import Params
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ MACHINERY = ("src/echo_terminal/pipeline", "src/echo_terminal/progress.py")
 
 
 def specs():  # type: ignore[no-untyped-def]
-    return read_pipeline(ROOT / "dvc.yaml", load_params(ROOT / "params.yaml").model_dump(mode="json"))
+    return read_pipeline(ROOT / "dvc.yaml", read_params(ROOT / "params.yaml"))
 
 
 @pytest.mark.parametrize("profile", [p for p in profiles(ROOT) if p != "cpu"])

@@ -11,25 +11,26 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from echo_terminal.pipeline.errors import UserError
-from echo_terminal.pipeline.sections import Params
+
+if TYPE_CHECKING:
+    from echo_terminal.pipeline.sections import Params
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 
-def load_params(path: str | Path) -> Params:
-    """Read and check a params file.
+def read_params(path: Path) -> dict[str, Any]:
+    """The values of a params file as they stand there, not checked: this imports no module that has settings.
 
     Raises:
-        UserError: it cannot be read, or a key is unknown, missing or of a wrong type; one line a fault.
+        UserError: it is missing, no YAML, or no mapping.
     """
-    path = Path(path)
     try:
         data = yaml.load(path.read_text(), _StrictLoader)
     except FileNotFoundError:
@@ -38,30 +39,42 @@ def load_params(path: str | Path) -> Params:
         raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(data, dict):
         raise UserError(f"{path}: a params file is a mapping of keys to values")
+    return data
+
+
+def load_params(path: str | Path) -> Params:
+    """Read and check a params file.
+
+    Raises:
+        UserError: it cannot be read, or a key is unknown, missing or of a wrong type; one line a fault.
+    """
+    from echo_terminal.pipeline.sections import Params
+
+    path = Path(path)
+    data = read_params(path)
     try:
         params = Params.model_validate(data)
     except ValidationError as error:
-        raise UserError("\n".join(f"{path}: {line}" for line in describe(error, data))) from None
+        raise UserError("\n".join(f"{path}: {line}" for line in describe(error, Params))) from None
     absent = missing_keys(params, data)
     if absent:
         raise UserError("\n".join(f"{path}: {line}" for line in absent))
     return params
 
 
-def params_hash(params: BaseModel) -> str:
-    """Hex digest of all values (12 characters)."""
-    text = json.dumps(params.model_dump(mode="json"), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def params_hash(data: dict[str, Any]) -> str:
+    """Hex digest of all values of ``read_params`` (12 characters)."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def describe(error: ValidationError, data: Any) -> list[str]:
+def describe(error: ValidationError, root: type[BaseModel]) -> list[str]:
     """One line a fault, each with the key's dotted name and what to write in its place."""
     lines = []
     for fault in error.errors():
         loc = [str(part) for part in fault["loc"]]
         key, kind, value = ".".join(loc), fault["type"], fault["input"]
         if kind == "extra_forbidden":
-            model = _model_at(Params, loc[:-1])
+            model = _model_at(root, loc[:-1])
             near = difflib.get_close_matches(loc[-1], model.model_fields if model else [], n=1, cutoff=0.0)
             prefix = "".join(f"{part}." for part in loc[:-1])
             hint = f"; the nearest valid key is {prefix}{near[0]}" if near else ""

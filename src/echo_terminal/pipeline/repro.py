@@ -19,7 +19,7 @@ from echo_terminal.pipeline.digest import digest
 from echo_terminal.pipeline.dvcfile import StageSpec, stage_key
 from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root, profile_folder
-from echo_terminal.pipeline.params import load_params
+from echo_terminal.pipeline.params import load_params, read_params
 from echo_terminal.pipeline.processes import die_with_parent
 from echo_terminal.pipeline.stage import pipeline_of
 
@@ -34,10 +34,11 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
     """
     folder = profile_folder(root, profile)
     params_file = (folder / "params.yaml").as_posix()
-    params = load_params(root / params_file)
-    if params.profile != profile:
+    load_params(root / params_file)
+    params = read_params(root / params_file)
+    if params["profile"] != profile:
         raise UserError(
-            f"{params_file}: profile is {params.profile!r}, its folder says {profile!r}: make them equal"
+            f"{params_file}: profile is {params['profile']!r}, its folder says {profile!r}: make them equal"
         )
     check_disk(root)
     check_lock(root / folder / "dvc.lock")
@@ -51,7 +52,7 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
             )
     specs = pipeline_of(root, params_file, params)
     if only is None:
-        check_results(root, profile, specs, params.model_dump(mode="json"))
+        check_results(root, profile, specs, params)
     return digest(root / "results" / profile)
 
 

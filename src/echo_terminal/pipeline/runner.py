@@ -33,7 +33,7 @@ from echo_terminal.pipeline import provenance
 from echo_terminal.pipeline.dvcfile import StageSpec, content_hash, find_stage, inputs, stage_key
 from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root
-from echo_terminal.pipeline.params import load_params, params_hash
+from echo_terminal.pipeline.params import params_hash, read_params
 from echo_terminal.pipeline.processes import die_with_parent
 from echo_terminal.pipeline.stage import OPENED, STAGING_VARIABLE, pipeline_of
 from echo_terminal.progress import LOG_VARIABLE
@@ -55,38 +55,37 @@ def run_stage(root: Path, stage: str, params_file: str, item: dict[str, Any]) ->
         UserError: see the module's text; outputs of an earlier run are then untouched.
     """
     started = time.monotonic()
-    params = load_params(root / params_file)
+    params = read_params(root / params_file)  # the notebook checks it, when it opens its stage
     spec = find_stage(pipeline_of(root, params_file, params), stage, item)
+    profile = params["profile"]
     source = percent.read(root / f"notebooks/{stage}.py")
     declared = percent.parameters(source, f"notebooks/{stage}.py")
     values = {"params_file": params_file, **item}
     percent.check_values(declared, values, f"notebooks/{stage}.py")
-    before = inputs(root, spec, params.model_dump(mode="json"))
+    before = inputs(root, spec, params)
     record = {
         "stage": stage,
         "item": item,
         "params_file": params_file,
         "params_hash": params_hash(params),
-        "key": stage_key(root, spec, params.model_dump(mode="json")),
-        "seed": item.get("seed", params.seed),
+        "key": stage_key(root, spec, params),
+        "seed": item.get("seed", params["seed"]),
         **provenance.collect(root),
     }
-    staging = root / ".staging" / params.profile / spec.name
+    staging = root / ".staging" / profile / spec.name
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
     percent.add_header(source, provenance.markdown(record))
-    log = root / "logs" / params.profile / f"{spec.name}.log"
+    log = root / "logs" / profile / f"{spec.name}.log"
     executed = _execute(source, values, root, staging, log, spec)
     if not (staging / OPENED).is_file():
         raise UserError(f"notebooks/{stage}.py never called Stage.open: its parameters have no effect")
     check_arrived(values, json.loads((staging / OPENED).read_text()), stage)
-    check_unchanged(
-        before, inputs(root, spec, load_params(root / params_file).model_dump(mode="json")), stage
-    )
+    check_unchanged(before, inputs(root, spec, read_params(root / params_file)), stage)
     seconds = time.monotonic() - started
     executed.cells.append(new_markdown_cell(f"Wall time: {seconds:.0f} s"))
     nbformat.write(percent.normalise(executed, root), staging / "executed.ipynb")
-    targets = _outputs(spec, params.profile)
+    targets = _outputs(spec, profile)
     check_outputs(root, staging, spec, targets)
     record["outputs"] = {targets["results"]: content_hash(staging / "results")}
     record["wall_seconds"] = round(seconds, 1)

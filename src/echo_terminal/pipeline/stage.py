@@ -21,15 +21,17 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from echo_terminal.pipeline.dvcfile import StageSpec, find_stage, read_pipeline, stage_key
 from echo_terminal.pipeline.errors import UserError
 from echo_terminal.pipeline.layout import find_root
-from echo_terminal.pipeline.params import load_params
+from echo_terminal.pipeline.params import load_params, read_params
 from echo_terminal.pipeline.processes import die_with_parent
-from echo_terminal.pipeline.sections import Params
 from echo_terminal.progress import log_to_file
+
+if TYPE_CHECKING:
+    from echo_terminal.pipeline.sections import Params
 
 STAGING_VARIABLE = "ECHO_TERMINAL_STAGING"
 OPENED = "opened.json"
@@ -54,10 +56,10 @@ class Stage:
 
     def __init__(self, root: Path, params_file: str, spec: StageSpec, params: Params, staging: Path) -> None:
         self.root, self.params_file, self.spec, self.staging = root, params_file, spec, staging
-        self._params = params
         self.params = Sections(params, spec)
         self.profile = params.profile
-        self.pipeline = pipeline_of(root, params_file, params)
+        self.values = read_params(root / params_file)
+        self.pipeline = pipeline_of(root, params_file, self.values)
 
     @classmethod
     def open(cls, name: str, params_file: str, **item: Any) -> Stage:
@@ -69,7 +71,7 @@ class Stage:
         root = find_root()
         os.chdir(root)  # a notebook opened by hand starts in notebooks/
         params = load_params(root / params_file)
-        spec = find_stage(pipeline_of(root, params_file, params), name, item)
+        spec = find_stage(pipeline_of(root, params_file, read_params(root / params_file)), name, item)
         staging = os.environ.get(STAGING_VARIABLE)
         if staging is None:  # opened by hand: nothing of it is ever taken for a result
             folder = root / ".staging" / "by-hand" / spec.name
@@ -138,7 +140,7 @@ class Stage:
         The notebook is left out, so that a changed sentence does not train anew.
         """
         deps = tuple(dep for dep in spec.deps if not dep.startswith("notebooks/"))
-        return stage_key(self.root, replace(spec, deps=deps), self._params.model_dump(mode="json"))
+        return stage_key(self.root, replace(spec, deps=deps), self.values)
 
     def _declared(self, path: str, declared: tuple[str, ...], kind: str) -> Path:
         if not any(path == entry or path.startswith(f"{entry}/") for entry in declared):
@@ -150,6 +152,6 @@ class Stage:
         return self.root / path
 
 
-def pipeline_of(root: Path, params_file: str, params: Params) -> list[StageSpec]:
-    """The stages of the dvc.yaml beside ``params_file``."""
-    return read_pipeline((root / params_file).with_name("dvc.yaml"), params.model_dump(mode="json"))
+def pipeline_of(root: Path, params_file: str, values: dict[str, Any]) -> list[StageSpec]:
+    """The stages of the dvc.yaml beside ``params_file``, whose values are given."""
+    return read_pipeline((root / params_file).with_name("dvc.yaml"), values)
