@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Annotated
 
-from echo_terminal.terminal.terminal import CLOCK, HOME, File, Observation, Terminal
+import typer
+import yaml
+
+from echo_terminal.terminal.terminal import (
+    CLOCK,
+    HOME,
+    EngineUnavailable,
+    File,
+    Observation,
+    Terminal,
+    open_terminal,
+)
 
 
 @dataclass(frozen=True)
@@ -101,9 +114,120 @@ def compare(
     return rows
 
 
-def run_conformance(
-    corpus: Sequence[Case], fixture: Fixture, engines: tuple[Terminal, Terminal]
-) -> list[Row]:
+def run_conformance(corpus: Sequence[Case], fixture: Fixture, engines: tuple[Terminal, Terminal]) -> list[Row]:
     """Run a corpus on a tested and a reference engine."""
     tested, reference = engines
     return compare(corpus, answers(tested, corpus, fixture), answers(reference, corpus, fixture))
+
+
+def read_recorded(path: Path) -> dict[str, Observation]:
+    """Command -> recorded answer of a reference engine (JSON Lines: command, stdout, stderr, exit_code)."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {r["command"]: Observation(r["stdout"], r["stderr"], r["exit_code"], "") for r in records}
+
+
+def record(cases: Iterable[Case], observations: Iterable[Observation]) -> str:
+    """JSON Lines that ``read_recorded`` reads."""
+    return "".join(
+        json.dumps(
+            {"family": c.family, "command": c.command, "stdout": o.stdout, "stderr": o.stderr,
+             "exit_code": o.exit_code},
+            ensure_ascii=False,
+        ) + "\n"
+        for c, o in zip(cases, observations, strict=True)
+    )  # fmt: skip
+
+
+def by_family(rows: Iterable[Row]) -> list[tuple[str, int, int]]:
+    """Family, exact, all; sorted by family, then error commands and the whole."""
+    counts: dict[str, list[int]] = {}
+    rows = list(rows)
+    for row in rows:
+        count = counts.setdefault(row.family, [0, 0])
+        count[0] += row.exact
+        count[1] += 1
+    errors = [row for row in rows if row.error]
+    return [
+        *((family, exact, total) for family, (exact, total) in sorted(counts.items())),
+        ("commands that fail", sum(r.exact for r in errors), len(errors)),
+        ("all", sum(r.exact for r in rows), len(rows)),
+    ]
+
+
+def reasons() -> list[tuple[re.Pattern[str], str]]:
+    """Known differences: a pattern that a command matches as a whole or in part, and why it differs."""
+    text = resources.files("echo_terminal.terminal").joinpath("differences.yaml").read_text("utf-8")
+    return [(re.compile(entry["pattern"], re.S), entry["reason"]) for entry in yaml.safe_load(text)]
+
+
+def differences(rows: Iterable[Row]) -> list[tuple[str, str, str, str]]:
+    """Family, command, what differs, and the reason where it is known, of every row that is not exact."""
+    known, found = reasons(), []
+    for row in rows:
+        if not row.exact:
+            ours, theirs = row.tested, row.reference
+            parts = [
+                f"{name}: {_short(a)} instead of {_short(b)}"
+                for name, a, b in (
+                    ("stdout", ours.stdout, theirs.stdout),
+                    ("stderr", ours.stderr, theirs.stderr),
+                    ("exit code", ours.exit_code, theirs.exit_code),
+                )
+                if a != b
+            ]
+            reason = next((why for pattern, why in known if pattern.search(row.command)), "")
+            found.append((row.family, row.command, "; ".join(parts), reason))
+    return found
+
+
+def _short(value: object, limit: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit // 2]}...{text[-limit // 2 :]}"
+
+
+def report(rows: Sequence[Row]) -> str:
+    """Tables of families and differences; the last line states the agreement."""
+    lines = [f"{'family':<40} {'exact':>6} {'of':>6} {'%':>6}"]
+    families = by_family(rows)
+    lines += [f"{name:<40} {exact:>6} {total:>6} {_percent(exact, total):>6}" for name, exact, total in families]
+    lines.append("")
+    for family, command, what, reason in differences(rows):
+        lines += [f"{family}: {command!r}", f"    {what}", f"    reason: {reason or 'not listed'}"]
+    _, exact, total = families[-1]
+    return "\n".join([*lines, f"exact agreement: {_percent(exact, total)} % ({exact} of {total})"])
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "0.0"
+
+
+def conformance(
+    corpus: Annotated[Path, typer.Option(help="JSON Lines with the keys family and command.")],
+    fixture: Annotated[Path | None, typer.Option(help="Folder of files; a built-in project without it.")] = None,
+    tested: Annotated[str, typer.Option(help="The engine under test.")] = "virtual",
+    reference: Annotated[str, typer.Option(help="The engine that is right.")] = "bubblewrap",
+    recorded: Annotated[
+        Path | None, typer.Option(help="Recorded answers (JSON Lines) in place of the reference engine.")
+    ] = None,
+) -> None:
+    """Run a corpus of commands on two terminals and print how often they agree."""
+    cases = read_corpus(corpus)
+    files = built_in_fixture() if fixture is None else folder_fixture(fixture)
+    try:
+        ours = open_terminal(tested)
+        theirs = None if recorded is not None else open_terminal(reference)
+    except EngineUnavailable as error:
+        typer.echo(f"{error}; or give --recorded FILE", err=True)
+        raise typer.Exit(1) from None
+    if theirs is None:
+        assert recorded is not None
+        known = read_recorded(recorded)
+        if missing := [case.command for case in cases if case.command not in known]:
+            typer.echo(f"{recorded} has no answer to {len(missing)} commands, first {missing[0]!r}", err=True)
+            raise typer.Exit(1)
+        rows = compare(cases, answers(ours, cases, files), [known[case.command] for case in cases])
+    else:
+        rows = run_conformance(cases, files, (ours, theirs))
+        theirs.close()
+    ours.close()
+    typer.echo(report(rows))
