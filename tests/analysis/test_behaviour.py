@@ -162,11 +162,11 @@ def test_mix_and_changes(spark: Any, tmp_path: Path) -> None:
     mix = tables["command_mix"].set_index("program")
     assert mix["commands"].to_dict() == {"ls": 1, "cat": 1, "echo": 1, "frob": 8}
     assert mix.loc["frob", "errors"] == 7
-    changes = tables["phase_changes"].set_index(["from_phase", "to_phase"])["n"].to_dict()
+    flow = tables["phase_flow"]
+    changes = flow.groupby(["from_phase", "phase_of_turn"])["n"].sum().to_dict()
     assert changes[("start", "run")] == 2 and changes[("run", "run")] == 4 and changes[("run", "stop")] == 1
     assert sum(changes.values()) == 14
-    by_turn = tables["phase_by_turn"]
-    assert by_turn.loc[by_turn["turn"] == 0, "n"].sum() == 4
+    assert flow.loc[flow["turn"] == 0, "n"].sum() == 4
 
 
 def test_first_success(spark: Any, tmp_path: Path) -> None:
@@ -191,13 +191,6 @@ def test_first_success(spark: Any, tmp_path: Path) -> None:
 
 def test_suites_are_not_pooled(spark: Any, tmp_path: Path) -> None:
     attempts, turns = frames(spark, tmp_path, CASES)
-    for call in (
-        b.attempt_sums,
-        b.first_success,
-        b.turn_sums,
-        b.command_mix,
-        b.phase_changes,
-        b.phase_by_turn,
-    ):
+    for call in (b.attempt_sums, b.first_success, b.turn_sums, b.repeat_sums, b.command_mix, b.phase_flow):
         with pytest.raises(ValueError, match="never pooled"):
             call(attempts, by=("objective",))

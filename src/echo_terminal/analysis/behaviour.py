@@ -37,7 +37,7 @@ _EDIT = (
 )
 _TEST_RUN = r"(pytest|unittest|ctest|(make|npm|cargo|go) test)|(^|[ /])(run[-_]?)?tests?\.(sh|py)"
 
-#: statistic -> (numerator, denominator), columns of ``attempt_sums`` or ``turn_sums``
+#: statistic -> (numerator, denominator), columns of ``attempt_sums``, ``turn_sums`` or ``repeat_sums``
 STATISTICS: dict[str, tuple[str, str]] = {
     "pass": ("passed", "attempts"),
     "no_verdict": ("no_verdict", "attempts"),
@@ -47,11 +47,11 @@ STATISTICS: dict[str, tuple[str, str]] = {
     "unfinished": ("unfinished", "attempts"),  # the turn or context limit ended it
     "timed_out": ("timed_out", "attempts"),  # some command was stopped at its time limit
     "malformed_any": ("malformed_any", "attempts"),
-    "looping": ("looping", "acting"),  # of the attempts that made a turn
+    "looping": ("looping", "acting"),  # of the attempts that ran a command
     **{f"phase_{p}": (f"phase_{p}", "turns") for p in PHASES},
     "errors": ("errors", "commands"),
     "timeouts": ("timeouts", "commands"),
-    "repeats": ("repeats", "commands"),  # the same command was run before in the attempt
+    "repeats": ("repeats", "ran"),  # the same command was run before in the attempt
     **{f"after_error_{o}": (f"after_error_{o}", "errors") for o in OUTCOMES},
     "new_output": ("new_chars", "shown_chars"),
     "changed_state": ("changed", "state_known"),
@@ -97,7 +97,7 @@ def _kind(call: Column, command: Column) -> Column:
 
 
 def annotate(turns: DataFrame, attempts: DataFrame | None = None) -> DataFrame:
-    """``turns`` with program, phase, error, what followed an error, and how often the command ran before.
+    """``turns`` with program, phase, error, and what followed an error.
 
     ``verify`` is a test run, or a look after the attempt has edited or run something. ``outcome`` of a
     failed command (exit code not 0): the next turn ran the same command (repeated), ran another that
@@ -123,10 +123,8 @@ def annotate(turns: DataFrame, attempts: DataFrame | None = None) -> DataFrame:
     phase = F.when((F.col("kind") == "test") | ((F.col("kind") == "look") & acted), "verify").otherwise(
         F.col("kind")
     )
-    same = Window.partitionBy(*ATTEMPT, "command").orderBy("turn")
     return (
-        staged.withColumn("nth", F.when(command.isNotNull(), F.row_number().over(same)))
-        .withColumn("error", F.coalesce(error, F.lit(False)))
+        staged.withColumn("error", F.coalesce(error, F.lit(False)))
         .withColumn("outcome", F.when(error, outcome))
         .withColumn("phase_of_turn", phase)
     )
@@ -156,28 +154,38 @@ def attempt_sums(attempts: DataFrame, by: Sequence[str] = BY) -> DataFrame:
 def turn_sums(annotated: DataFrame, by: Sequence[str] = BY) -> DataFrame:
     """One row for each group and task: sums over the turns of its attempts."""
     _need_suite(by)
-    command, phase, outcome = F.col("command"), F.col("phase_of_turn"), F.col("outcome")
+    phase, outcome = F.col("phase_of_turn"), F.col("outcome")
+    return annotated.groupBy(*by, "task_id").agg(
+        F.count(F.lit(1)).alias("turns"),
+        F.count("command").alias("commands"),
+        _count(F.col("error"), "errors"),
+        _count(F.col("status") == "timeout", "timeouts"),
+        _count(F.col("changed_state"), "changed"),
+        F.count("changed_state").alias("state_known"),
+        F.sum(F.coalesce("new_chars", F.lit(0))).alias("new_chars"),
+        F.sum(F.coalesce("shown_chars", F.lit(0))).alias("shown_chars"),
+        *[_count(phase == p, f"phase_{p}") for p in PHASES],
+        *[_count(outcome == o, f"after_error_{o}") for o in OUTCOMES],
+    )
+
+
+def repeat_sums(annotated: DataFrame, by: Sequence[str] = BY) -> DataFrame:
+    """One row for each group and task: commands run again word for word, and attempts that loop."""
+    _need_suite(by)
     keys = list(dict.fromkeys([*by, *ATTEMPT]))
-    sums = {
-        "turns": F.count(F.lit(1)).alias("turns"),
-        "commands": F.count(command).alias("commands"),
-        "errors": _count(F.col("error"), "errors"),
-        "timeouts": _count(F.col("status") == "timeout", "timeouts"),
-        "repeats": _count(F.col("nth") > 1, "repeats"),
-        "changed": _count(F.col("changed_state"), "changed"),
-        "state_known": F.count("changed_state").alias("state_known"),
-        "new_chars": F.sum(F.coalesce("new_chars", F.lit(0))).alias("new_chars"),
-        "shown_chars": F.sum(F.coalesce("shown_chars", F.lit(0))).alias("shown_chars"),
-        **{f"phase_{p}": _count(phase == p, f"phase_{p}") for p in PHASES},
-        **{f"after_error_{o}": _count(outcome == o, f"after_error_{o}") for o in OUTCOMES},
-    }
-    by_attempt = annotated.groupBy(*keys).agg(
-        *sums.values(), F.max(F.coalesce("nth", F.lit(0))).alias("most")
+    times = (
+        annotated.where(F.col("command").isNotNull())
+        .groupBy(*keys, "command")
+        .agg(F.count(F.lit(1)).alias("n"))
+    )
+    by_attempt = times.groupBy(*keys).agg(
+        F.sum("n").alias("ran"), F.sum(F.col("n") - 1).alias("repeats"), F.max("n").alias("most")
     )
     return by_attempt.groupBy(*by, "task_id").agg(
         F.count(F.lit(1)).alias("acting"),
+        F.sum("ran").alias("ran"),
+        F.sum("repeats").alias("repeats"),
         _count(F.col("most") >= LOOP, "looping"),
-        *[F.sum(name).alias(name) for name in sums],
     )
 
 
@@ -190,22 +198,12 @@ def command_mix(annotated: DataFrame, by: Sequence[str] = BY) -> DataFrame:
     )
 
 
-def phase_changes(annotated: DataFrame, by: Sequence[str] = BY) -> DataFrame:
-    """How often each phase follows each other one (``start`` before the first turn)."""
+def phase_flow(annotated: DataFrame, by: Sequence[str] = BY) -> DataFrame:
+    """Number of turns by index of the turn, its phase, and the phase before it (``start`` before the first)."""
     _need_suite(by)
     earlier = F.lag("phase_of_turn").over(Window.partitionBy(*ATTEMPT).orderBy("turn"))
     pairs = annotated.withColumn("from_phase", F.coalesce(earlier, F.lit("start")))
-    return pairs.groupBy(*by, "from_phase", F.col("phase_of_turn").alias("to_phase")).agg(
-        F.count(F.lit(1)).alias("n")
-    )
-
-
-def phase_by_turn(annotated: DataFrame, by: Sequence[str] = BY) -> DataFrame:
-    """Number of turns in each phase, by the index of the turn."""
-    _need_suite(by)
-    return annotated.groupBy(*by, "turn", F.col("phase_of_turn").alias("phase_at")).agg(
-        F.count(F.lit(1)).alias("n")
-    )
+    return pairs.groupBy(*by, "turn", "from_phase", "phase_of_turn").agg(F.count(F.lit(1)).alias("n"))
 
 
 def first_success(attempts: DataFrame, by: Sequence[str] = BY) -> DataFrame:
@@ -238,7 +236,7 @@ def summarise(
     """The statistics of every group: value, percentile interval over tasks, Wilson's for shares of attempts.
 
     Args:
-        sums: collected ``attempt_sums`` and ``turn_sums`` (either may be missing).
+        sums: collected ``attempt_sums``, ``turn_sums`` and ``repeat_sums``, or some of them.
 
     Returns: Rows of ``statistic``, ``by``, value, low, high, wilson_low, wilson_high, denominator, tasks. A
     statistic whose denominator is 0 has no row. All statistics of a group share one resampling of tasks.
@@ -288,14 +286,14 @@ def report(attempts: DataFrame, turns: DataFrame, by: Sequence[str] = BY) -> dic
     frames = {
         "attempt_sums": attempt_sums(attempts, by),
         "turn_sums": turn_sums(annotated, by),
+        "repeat_sums": repeat_sums(annotated, by),
         "command_mix": command_mix(annotated, by),
-        "phase_changes": phase_changes(annotated, by),
-        "phase_by_turn": phase_by_turn(annotated, by),
+        "phase_flow": phase_flow(annotated, by),
         "first_success": first,
         "first_success_summary": first_success_summary(first, by),
     }
     tables = {name: collect(frame) for name, frame in frames.items()}
-    tables["statistics"] = summarise([tables["attempt_sums"], tables["turn_sums"]], by)
+    tables["statistics"] = summarise([tables[name] for name in frames if name.endswith("_sums")], by)
     return tables
 
 
