@@ -59,7 +59,7 @@ $(STAMP): constraints.txt pyproject.toml
 	  { echo "error: $$((available / 1024)) MB free on this disk, the install needs 4000: free some space" >&2; exit 1; }
 ifeq ($(shell uname -s),Linux)
 	@# torch first and alone: on Linux the package index alone would bring its CUDA build, ten times the size.
-	$(VENV)/bin/python -m pip install -q --no-compile --retries 1 --find-links https://download.pytorch.org/whl/cpu/torch/ torch
+	$(VENV)/bin/python -m pip install -q --no-compile --no-deps --retries 1 --find-links https://download.pytorch.org/whl/cpu/torch/ torch
 endif
 	$(VENV)/bin/python -m pip install -q --no-compile -e '.[dev]'
 	@rm $(VENV)/.installing && touch $(STAMP)
