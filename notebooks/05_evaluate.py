@@ -32,7 +32,7 @@ from IPython.display import Markdown, display
 
 from echo_terminal.analysis.statistics import wilson
 from echo_terminal.evaluation.pass_at_k import mean_pass_at_k
-from echo_terminal.lake.evaluation_run import run_evaluation
+from echo_terminal.lake.evaluation_run import run_evaluation, side_tables
 from echo_terminal.lake.rows import RunPoint
 from echo_terminal.pipeline.processes import call_each, run_parallel
 from echo_terminal.pipeline.stage import Stage
@@ -88,6 +88,10 @@ attempts = pd.concat(
     [pd.read_parquet(stage.run_folder / name / "attempts.parquet") for name in jobs], ignore_index=True
 )
 attempts.to_parquet(stage.output("attempts.parquet"), index=False)
+for name, table in side_tables(
+    attempts, p.objectives
+).items():  # a profile with controls or a sweep of lambda
+    table.to_parquet(stage.output(f"{name}.parquet"), index=False)
 steps = pd.concat(
     [pd.read_parquet(stage.input(f"04_train/{spec.key}/steps.parquet")) for spec in stage.items("04_train")],
     ignore_index=True,

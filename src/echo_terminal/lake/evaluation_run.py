@@ -19,6 +19,7 @@ from echo_terminal.tasks.store import read_tasks
 from echo_terminal.tasks.suites import SuiteParams
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import open_terminal
+from echo_terminal.training.objective import EnvTermParams, ObjectiveParams
 
 RESULT = (
     "suite", "task_id", "template", "domain", "machine", "start", "objective", "seed", "step", "attempt", "reward",
@@ -71,6 +72,34 @@ def run_evaluation(
     part = folder / "attempts.parquet.part"
     pd.DataFrame(rows, columns=list(RESULT)).to_parquet(part, index=False)
     return part.rename(folder / "attempts.parquet")
+
+
+def side_tables(attempts: pd.DataFrame, objectives: Mapping[str, ObjectiveParams]) -> dict[str, pd.DataFrame]:
+    """``controls`` (column variant) and ``sweeps`` (columns factor, level) of a profile, those that it has.
+
+    A control is an objective whose environment term replaces what is learnt. The sweep of lambda takes
+    plain ECHO at each constant weight, GRPO as lambda 0, and is named ``echo`` throughout.
+    """
+    plain = EnvTermParams()
+    controls, sweep = [], []
+    for name, objective in objectives.items():
+        rows, env = attempts[attempts["objective"] == name], objective.env_term
+        if objective.kind == "grpo" and name == "grpo":
+            sweep.append(rows.assign(objective="echo", factor="lambda", level=0.0))
+        elif objective.kind == "echo" and env.control != "none":
+            controls.append(rows.assign(variant=name))
+        elif (
+            objective.kind == "echo"
+            and env.weight.kind == "constant"
+            and env == plain.model_copy(update={"weight": env.weight})
+        ):
+            sweep.append(rows.assign(objective="echo", factor="lambda", level=env.weight.value))
+    tables = {}
+    if controls:
+        tables["controls"] = pd.concat(controls, ignore_index=True)
+    if len(sweep) > 2:
+        tables["sweeps"] = pd.concat(sweep, ignore_index=True)
+    return tables
 
 
 def rows_of(point: RunPoint, tried: Sequence[Attempt], decode: Any) -> dict[str, list[dict[str, Any]]]:
