@@ -56,7 +56,7 @@ sns.set_theme(style="whitegrid", context="notebook")
 # | stage | text | weights |
 # |---|---|---|
 # | copying | random tokens that repeat themselves | all tokens |
-# | language | episodes of a *novice*, each on its own machine: it guesses, and reads a usage line now and then | all tokens |
+# | language | episodes of a *novice*, each on its own machine: it guesses, and reads a usage line now and then | all but the instruction |
 # | format | the same episodes without malformed calls | actions only |
 #
 # Copying comes first because a random start spends most of its time on learning to repeat a name it has just read, which any

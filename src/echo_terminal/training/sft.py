@@ -2,7 +2,7 @@
 
     L = - 1/sum_t w_t  sum_t w_t log p(x_t | x_<t)          (sums over the whole batch)
 
-With w = 1 everywhere it is language modelling; with w = 1 on ACTION and 0 elsewhere it is SFT; adding
+With w = 1 on all but the instruction it is language modelling of terminal text; with w = 1 on ACTION and 0 elsewhere it is SFT; adding
 OUTPUT tokens at some weight gives ActObs (arXiv 2609.20715).
 """
 
@@ -23,7 +23,7 @@ from echo_terminal.policy.weights import target_logprobs
 from echo_terminal.training.batch import micro_batches
 from echo_terminal.training.schedules import warm_up
 
-LANGUAGE_MODEL: Mapping[Role, float] = dict.fromkeys(Role, 1.0)
+TERMINAL_TEXT: Mapping[Role, float] = {**dict.fromkeys(Role, 1.0), Role.PROMPT: 0.0}
 ACTION_ONLY: Mapping[Role, float] = {Role.ACTION: 1.0}
 
 

@@ -1,8 +1,8 @@
 """Starting policies: what a published checkpoint is to the paper, made here from a random start.
 
 1. *copying*: rows whose only regularity is repetition (a pre-trained model can copy; a random start cannot);
-2. *language*: every token of novice episodes, each on a machine of its own: how terminals talk, and no fact
-of any one machine;
+2. *language*: what novices type and terminals answer, each episode on a machine of its own: how terminals talk,
+   and no fact of any one machine (instructions are read and not learnt: their names are drawn at random);
 3. *format*: the actions of novice episodes without mistakes of form, so that calls are well formed.
 
 The SFT start adds the actions of an expert on the training tasks, observations masked, as common agent SFT
@@ -31,7 +31,7 @@ from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import Terminal
 from echo_terminal.training.sft import (
     ACTION_ONLY,
-    LANGUAGE_MODEL,
+    TERMINAL_TEXT,
     FitParams,
     WeightedRow,
     copying_row,
@@ -137,7 +137,7 @@ def pretrain(
     clean = [t for t in episodes if all(turn.call in ("ok", "done") for turn in t.turns)]
     stages = [
         ("copying", params.copying, copying),
-        ("language", params.language, sampler([weighted_row(t, LANGUAGE_MODEL) for t in episodes])),
+        ("language", params.language, sampler([weighted_row(t, TERMINAL_TEXT) for t in episodes])),
         ("format", params.format, sampler([weighted_row(t, ACTION_ONLY) for t in clean])),
     ]
     for index, (name, settings, draw) in enumerate(stages):
