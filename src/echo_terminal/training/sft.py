@@ -2,8 +2,8 @@
 
     L = - 1/sum_t w_t  sum_t w_t log p(x_t | x_<t)          (sums over the whole batch)
 
-With w = 1 on all but the instruction it is language modelling of terminal text; with w = 1 on ACTION and 0 elsewhere it is SFT; adding
-OUTPUT tokens at some weight gives ActObs (arXiv 2609.20715).
+With w = 1 on all but the instruction it is language modelling of terminal text; with w = 1 on ACTION and 0
+elsewhere it is SFT; adding OUTPUT tokens at some weight gives ActObs (arXiv 2609.20715).
 """
 
 from __future__ import annotations
