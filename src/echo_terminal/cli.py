@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,16 @@ import typer
 from echo_terminal.pipeline.errors import UserError, os_error_line
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+# Commands that their modules define: name, function, and the help that is shown before the module is loaded.
+MODULES = (
+    ("play", "echo_terminal.tasks.play:play_command", "Play a task by hand in a terminal."),
+    (
+        "conformance",
+        "echo_terminal.terminal.conformance:conformance",
+        "Compare two terminal engines on a corpus.",
+    ),
+    ("export-harbor", "echo_terminal.tasks.harbor:export_command", "Write a suite as Harbor task folders."),
+)
 Profile = Annotated[str, typer.Option(help="smoke, cpu, cpu-full, h200 or cluster")]
 
 
@@ -85,6 +96,22 @@ def score_ce(
     except (FileNotFoundError, ValueError) as error:
         raise UserError(str(error)) from error
     typer.echo("\n".join(lines))
+
+
+def _delegate(name: str, target: str, text: str) -> None:
+    """Register a command that loads its module only when it is called, and hands all its arguments over."""
+
+    @app.command(name, help=text, add_help_option=False, context_settings=_EVERYTHING)
+    def command(context: typer.Context) -> None:
+        module, _, function = target.partition(":")
+        inner = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        inner.command()(getattr(importlib.import_module(module), function))
+        inner(args=context.args, prog_name=f"echo-terminal {name}")
+
+
+_EVERYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
+for _entry in MODULES:
+    _delegate(*_entry)
 
 
 def main() -> None:

@@ -1,0 +1,47 @@
+"""Which benchmarks there are: the functions of the modules under the names that ``make bench`` knows."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from echo_terminal.pipeline.bench import Row, benchmark
+
+
+@benchmark("learner/term")
+def _term() -> list[Row]:
+    from echo_terminal.training.benchmarks import cost_of_the_term
+
+    return cost_of_the_term()
+
+
+@benchmark("learner/rollouts")
+def _rollouts() -> list[Row]:
+    from echo_terminal.training.benchmarks import rollouts_against_generate
+
+    return rollouts_against_generate()
+
+
+@benchmark("lake/million-turns")
+def _million_turns() -> list[Row]:
+    from echo_terminal.analysis.behaviour import report
+    from echo_terminal.lake.benchmarks import million_turns
+
+    with tempfile.TemporaryDirectory() as folder:
+        return million_turns(Path(folder), report)
+
+
+@benchmark("lake/two-writers")
+def _two_writers() -> list[Row]:
+    from echo_terminal.lake.benchmarks import two_writers
+
+    with tempfile.TemporaryDirectory() as folder:
+        return two_writers(Path(folder))
+
+
+@benchmark("lake/kills")
+def _kills() -> list[Row]:
+    from echo_terminal.lake.benchmarks import random_kills
+
+    with tempfile.TemporaryDirectory() as folder:
+        return random_kills(Path(folder))
