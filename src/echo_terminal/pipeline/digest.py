@@ -1,7 +1,7 @@
 """One digest over all result tables of a profile, to compare two runs of the same thing.
 
-CSV, JSON and Parquet count, by content. Provenance and whatever has ``timing`` or ``bench`` in its path do not, nor do
-columns and keys that hold durations (``seconds``, ``..._seconds``, ``..._s``, ``tokens_per_...``, ``steps_per_...``).
+CSV, JSON and Parquet count, by content. Provenance, the paper's ``values.json`` (it states wall times) and whatever has
+``timing`` or ``bench`` in its path do not, nor do columns and keys that hold durations (``seconds``, ``..._seconds``, ``..._s``, ``tokens_per_...``, ``steps_per_...``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 SUFFIXES = (".csv", ".json", ".parquet")
-LEFT_OUT = ("provenance", "timing", "bench")
+LEFT_OUT = ("provenance", "timing", "bench", "values.json")
 _DURATION = re.compile(r"(^|_)(seconds|s|cpu_s|wall)$|_per_(cpu_)?(second|s)$")
 
 
