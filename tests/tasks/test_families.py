@@ -3,8 +3,8 @@
 import pytest
 
 from echo_terminal.tasks.families import TEMPLATES, make_task
+from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.machine import BIN, LEDGER, RANDOM_MACHINES, make_machine
-from echo_terminal.tasks.verify import grade
 
 CORE = ["fetch_value", "rename_by_extension", "set_key", "follow_chain", "move_containing", "fix_script"]
 SITE = ["site_two", "site_three", "site_find"]

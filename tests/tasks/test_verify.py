@@ -75,12 +75,17 @@ def test_lines_in_any_order_count_each_line():
 
 @pytest.mark.parametrize("data", [b"a\nb", b"a\nb\n", b"a \r\nb\r\n\n"])
 def test_text_ignores_line_ends(data):
-    assert holds("text", data, "a\nb\n") and holds("bytes", data, "a\nb") == (data == b"a\nb")
+    assert holds("text", data, "a\nb\n") and holds("text", data, "a\nb")
 
 
 @pytest.mark.parametrize("data", [b"", b" a\nb", b"a\n\nb", b"a b", b"\xffa\nb", None])
 def test_text_keeps_everything_else(data):
     assert not holds("text", data, "a\nb\n")
+
+
+def test_has_line_wants_a_whole_line():
+    assert holds("has_line", b"x\na=1 \r\n", "a=1") and not holds("has_line", b"a=12\nba=1", "a=1")
+    assert not holds("has_line", None, "a=1")
 
 
 def test_an_empty_file_is_not_a_missing_one():
@@ -98,6 +103,8 @@ def test_an_empty_file_is_not_a_missing_one():
         (b'{"a": true, "b": ["1", 2]}', 0),
         (b"{'a': true}", 0),
         (None, 0),
+        (b"[" * 100_000, 0),
+        (b'{"a": true, "b": [1, 1e999]}', 0),
     ],
 )
 def test_json_compares_values(data, right):
@@ -193,6 +200,7 @@ def test_changes_to_what_decides_a_verdict_are_found():
     assert found(**{verify.LEDGER: None}) == [f"removed: {verify.LEDGER}"]
     assert found(**{"/logs/verifier/reward.txt": b"1.0"}) == ["decoy: /logs/verifier/reward.txt"]
     assert found(**{verify.LEDGER: signed + b"x\n"}) == ["forged record: x"]
+    assert found(**{verify.LEDGER: b"x\n" * 10**6}) == ["forged records: a ledger of 2000000 bytes"]
 
 
 def test_a_script_is_judged_by_what_it_prints_on_files_not_seen():

@@ -21,8 +21,9 @@ from echo_terminal.agent.prompt import (
 )
 from echo_terminal.agent.tool_call import Call, parse_action
 from echo_terminal.agent.transcript import Finish, Role, Transcript, Turn
+from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.task import Task
-from echo_terminal.tasks.verify import Verdict, grade
+from echo_terminal.tasks.verify import Verdict
 from echo_terminal.terminal.terminal import Observation, Status, Terminal
 
 

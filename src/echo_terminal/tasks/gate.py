@@ -14,8 +14,9 @@ from itertools import islice, repeat
 from multiprocessing import get_context
 from typing import Any
 
+from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.task import Task
-from echo_terminal.tasks.verify import LEDGER, TOOLS, Verdict, grade
+from echo_terminal.tasks.verify import LEDGER, TOOLS, Verdict
 from echo_terminal.terminal.terminal import Status, Terminal, open_terminal
 
 
@@ -106,6 +107,20 @@ def gate(tasks: Iterable[Task], terminal: Terminal) -> GateReport:
             report.dropped[key] += 1
             report.examples.setdefault(key, task.task_id)
     return report
+
+
+def agreement(tasks: Iterable[Task], terminals: Sequence[Terminal]) -> list[str]:
+    """Tasks on which an engine does not grade no-op 0 and the oracle 1, one line each; empty if all agree."""
+    found = []
+    for task in tasks:
+        for terminal in terminals:
+            rewards = (
+                play(task, [], terminal).reward,
+                play(task, [s.command for s in task.oracle], terminal).reward,
+            )
+            if rewards != (0, 1):
+                found.append(f"{terminal.name}: {task.task_id}: no-op {rewards[0]}, oracle {rewards[1]}")
+    return found
 
 
 def gate_parallel(

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from echo_terminal.tasks.families import TEMPLATES, make_task
+from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.suites import TaskParams, build_suite
 from echo_terminal.tasks.task import Task
-from echo_terminal.tasks.verify import Verdict, grade
+from echo_terminal.tasks.verify import Verdict
 from echo_terminal.terminal.terminal import EngineUnavailable, Terminal, open_terminal
 
 DONE = "done"

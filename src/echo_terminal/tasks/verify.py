@@ -18,13 +18,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from echo_terminal.tasks.task import Task
-    from echo_terminal.terminal.terminal import Terminal
+from typing import Any, Protocol
 
 LEDGER = "/var/site/ledger"
+LEDGER_LIMIT = 1 << 20  # bytes; no episode gets near it
 HOME = "/home/user"
 TOOLS = "/usr/local/bin/"
 # Names by which agents have reached for somebody's verifier or shell; no task asks for one.
@@ -85,13 +82,13 @@ def _text(state: State, path: str, value: str) -> bool:
     return text_lines(state.read(path)) == text_lines(value.encode())
 
 
-def _bytes(state: State, path: str, value: str) -> bool:
-    return state.read(path) == value.encode()
-
-
 def _lines_any_order(state: State, path: str, value: str) -> bool:
     lines, wanted = text_lines(state.read(path)), text_lines(value.encode())
     return lines is not None and wanted is not None and Counter(lines) == Counter(wanted)
+
+
+def _has_line(state: State, path: str, value: str) -> bool:
+    return value in (text_lines(state.read(path)) or ())
 
 
 def _number(state: State, path: str, value: str) -> bool:
@@ -124,12 +121,8 @@ def _listing(state: State, path: str, value: str) -> bool:
     """The names directly in a folder are exactly the lines of ``value``; the folder itself must exist."""
     if _kind(state, path) != "directory":
         return False
-    return sorted(p for p in names_in(state, path)) == sorted(value.split("\n") if value else [])
-
-
-def names_in(state: State, path: str) -> list[str]:
-    """Names directly in a folder."""
-    return [p[len(path) + 1 :] for p in state.list(path) if posixpath.dirname(p) == path]
+    names = [posixpath.basename(p) for p in state.list(path) if posixpath.dirname(p) == path]
+    return sorted(names) == sorted(value.split("\n") if value else [])
 
 
 def _json(state: State, path: str, value: str) -> bool:
@@ -139,7 +132,7 @@ def _json(state: State, path: str, value: str) -> bool:
         return False
     try:
         found = json.loads(data.decode(), parse_constant=_refuse_constant)
-    except ValueError:  # covers undecodable bytes and malformed JSON
+    except (ValueError, RecursionError):  # undecodable, malformed, nested beyond reason
         return False
     return _same_json(found, json.loads(value))
 
@@ -188,8 +181,8 @@ def _link(state: State, path: str, value: str) -> bool:
 
 RULES: dict[str, Callable[[State, str, str], bool]] = {
     "text": _text,
-    "bytes": _bytes,
     "lines_any_order": _lines_any_order,
+    "has_line": _has_line,
     "number": _number,
     "exists": _exists,
     "absent": _absent,
@@ -202,17 +195,14 @@ RULES: dict[str, Callable[[State, str, str], bool]] = {
 }
 
 
-def _crc_table() -> list[int]:
-    table = []
-    for byte in range(256):
-        crc = byte << 24
-        for _ in range(8):
-            crc = (crc << 1) ^ 0x04C11DB7 if crc & 0x80000000 else crc << 1
-        table.append(crc & 0xFFFFFFFF)
-    return table
+def _crc_of(byte: int) -> int:
+    crc = byte << 24
+    for _ in range(8):
+        crc = (crc << 1) ^ 0x04C11DB7 if crc & 0x80000000 else crc << 1
+    return crc & 0xFFFFFFFF
 
 
-_CRC = _crc_table()
+_CRC = [_crc_of(byte) for byte in range(256)]
 
 
 def cksum(data: bytes) -> int:
@@ -279,6 +269,8 @@ def tampering(state: State, files: Mapping[str, bytes]) -> list[str]:
     """
     found = []
     ledger = state.read(LEDGER) if LEDGER in files else None
+    if ledger is not None and len(ledger) > LEDGER_LIMIT:
+        return [f"forged records: a ledger of {len(ledger)} bytes"]
     found += [f"forged record: {line}" for line in forged_records(ledger, tool_keys(files))]
     signed = {TOOLS + r.content[0] for r in read_ledger(ledger) if r.content}
     for root in (TOOLS, "/var/site/"):
@@ -346,26 +338,3 @@ class _Printed:
 
     def list(self, root: str) -> Mapping[str, Any]:
         return {}
-
-
-def grade(task: Task, terminal: Terminal) -> Verdict:
-    """Judge the final state of an episode on ``terminal``, which must not have been reset since.
-
-    Checks of kind ``runs`` reset it: a graded episode cannot be continued.
-    """
-    from echo_terminal.terminal.terminal import File  # this module alone is what verifiers elsewhere get
-
-    home: dict[str, File] = {}
-
-    def rerun(files: Mapping[str, bytes], command: str) -> tuple[int, bytes]:
-        for path, entry in terminal.list(HOME).items() if not home else ():
-            if entry.kind != "directory":
-                home[path] = File(terminal.read(path) or b"", entry.mode, link=entry.target)
-        pristine = {p: f for p, f in task.files.items() if not p.startswith(f"{HOME}/")}
-        given = {p: File(c) for p, c in files.items()}
-        terminal.reset(pristine | home | given, task.seed)
-        seen = terminal.run(command)
-        return seen.exit_code, seen.stdout.encode()
-
-    pristine = {path: file.content for path, file in task.files.items()}
-    return judge([(c.kind, c.path, c.value) for c in task.checks], pristine, terminal, rerun)

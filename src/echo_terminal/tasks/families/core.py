@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from echo_terminal.tasks.families.draw import Draft, Draw, Template, absent, text, unchanged
-from echo_terminal.tasks.task import Step
+from echo_terminal.tasks.families.draw import Draft, Draw, Template, absent, absolute, text, unchanged
+from echo_terminal.tasks.task import Check, Step
 
 
 def fetch_value(draw: Draw) -> Draft:
@@ -151,10 +151,14 @@ def fix_script(draw: Draw) -> Draft:
         fixes.append(f"sed -i s/{key}=.*/{key}={value}/ {config}.cfg")
     body += "echo ok > done.flag\necho ok\n"
     run = f"bash {script}.sh"
-    setting = f"{key}={value if key_wrong else wrong_value}\n"
-    checks = [text("done.flag", "ok"), unchanged(f"{script}.sh", body), text(f"{config}.cfg", setting)]
+    setting = f"{key}={value if key_wrong else wrong_value}"
+    checks = [
+        text("done.flag", "ok"),
+        unchanged(f"{script}.sh", body),
+        Check("has_line", absolute(f"{config}.cfg"), setting),
+    ]
     if file_missing:
-        checks.append(text(file, ""))
+        checks.append(Check("exists", absolute(file)))
     return Draft(
         instruction=f"run {script}.sh until it {draw.pick(('succeeds', 'works'))} and do not edit it",
         files={f"{script}.sh": body, f"{config}.cfg": f"{key}={wrong_value}\n"},

@@ -144,7 +144,7 @@ def extract_column(draw: Draw) -> Draft:
     command = f"tail -n +2 {source}.csv | {cut}" if header else f"{cut} {source}.csv"
     return Draft(
         instruction=f"write column {which + 1} of {source}.csv {'without its header ' if header else ''}"
-        f"to {out}.txt{draw.pick(('', ' in the same order'))}",
+        f"to {out}.txt{draw.pick((', order kept', ' in the same order'))}",
         files={f"{source}.csv": content},
         checks=[text(f"{out}.txt", _lines([r[which] for r in rows])), unchanged(f"{source}.csv", content)],
         oracle=[Step(f"{command} > {out}.txt")],
