@@ -10,6 +10,7 @@ The processes die with the Python thread that called ``reset`` (``--die-with-par
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -63,7 +64,9 @@ class BubblewrapTerminal(PersistentShell):
         self._folder.chmod(0o711)
         self._control = self._folder / "control"
         arguments = sandbox.lay_out(files, self._folder, self.params)
-        self._channel, events = os.pipe()
+        self._channel, low = os.pipe()
+        events = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, 10)  # the supervisor uses the numbers below
+        os.close(low)
         info, info_in = os.pipe()
         self.events = str(events)
         self._control.joinpath("supervisor").write_text(sandbox.supervisor(self.params, self.events))
