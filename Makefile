@@ -11,15 +11,18 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: repro test figures results bench lint clean help
+.PHONY: repro test figures site results bench lint clean help
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
-	@echo "Targets: repro test figures results bench lint clean"
+	@echo "Targets: repro test figures site results bench lint clean"
 
 repro: $(STAMP)
 	@exec python -m echo_terminal.pipeline.repro --profile $(PROFILE)
+
+site: $(STAMP)
+	@exec python -m echo_terminal.analysis.site $(PROFILE)
 
 figures: $(STAMP)
 	@exec python -m echo_terminal.pipeline.repro --profile $(PROFILE) --only 09_paper

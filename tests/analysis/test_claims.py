@@ -82,7 +82,6 @@ def test_no_row_is_empty(rows: list[dict], tmp_path: Path) -> None:
     assert json.loads((tmp_path / "claims.json").read_text()) == rows
     table = claims.table(rows)
     assert len(table.shown) == expected and "nan" not in render.markdown(table).lower()
-    assert len(claims.table(rows, run_only=True).shown) < expected
 
 
 def test_synthetic_verdicts_follow_the_made_up_effects(rows: list[dict]) -> None:
@@ -135,6 +134,14 @@ def test_claims_file_faults_are_named(tmp_path: Path) -> None:
     path.write_text(text.replace("- id: pass-itd", "- id: pass-val"))
     with pytest.raises(ValueError, match="named twice: pass-val"):
         claims.load(path)
+
+
+def test_the_paired_benchmark_keeps_its_spread() -> None:
+    bench = {"u": 1.01, "u_p10": 0.99, "u_p90": 1.03}
+    estimate = estimates.benchmark(results.Results("s", {}, bench), "u")
+    assert estimate[:3] == (1.01, 0.99, 1.03)
+    with pytest.raises(results.NotRun, match="run make bench"):
+        estimates.benchmark(results.Results("s", {}, {"u": 1.0}), "u")
 
 
 def test_a_speed_up_never_reached_counts_as_nothing() -> None:

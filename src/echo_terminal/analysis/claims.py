@@ -156,13 +156,8 @@ def shown_effect(row: dict[str, Any]) -> str:
     return f"{with_interval(Interval(*bounds), row['digits'], sign=signed)} {row['unit']}".strip()
 
 
-def table(rows: list[dict[str, Any]], *, run_only: bool = False) -> Table:
-    """The verdict table; ``run_only`` leaves out what the profile does not run.
-
-    Raises:
-        NotRun: nothing is left to show.
-    """
-    kept = [row for row in rows if not run_only or row["verdict"] != "not run"]
+def table(rows: list[dict[str, Any]]) -> Table:
+    """The verdict table: one row a judgement, with the rule where nothing was run."""
     shown = [
         {
             "Claim": row["claim"],
@@ -175,10 +170,10 @@ def table(rows: list[dict[str, Any]], *, run_only: bool = False) -> Table:
             "Tasks": str(row.get("tasks") or DASH),
             "Verdict": row["verdict"] if row["verdict"] != "not run" else f"not run: {row['reason']}",
         }
-        for row in kept
+        for row in rows
     ]
     keys = ("id", "verdict", "effect", "low", "high", "p", "p_holm", "seeds", "tasks", "reason")
-    data = [{k: row.get(k) for k in keys} for row in kept]
+    data = [{k: row.get(k) for k in keys} for row in rows]
     caption = "Verdicts by the rule fixed before the runs; every start is judged by itself."
     return table_of("claims", caption, "09_paper", data, shown)
 

@@ -273,11 +273,11 @@ def spread_ratio(results: Results, start: str, suite: str) -> Estimate:
 
 
 def benchmark(results: Results, name: str) -> Estimate:
-    """A figure of ``results/bench.json``. A benchmark reports a median of paired runs and no interval."""
-    if name not in results.bench:
-        raise NotRun(f"the benchmark {name!r} stands in no results/bench.json: run make bench")
-    value = results.bench[name]
-    return Estimate(value, value, value, NAN, 0, 0, "paired runs")
+    """A paired benchmark of ``results/bench.json``; its bounds are the 10th and 90th percentile of the pairs."""
+    if not {name, f"{name}_p10", f"{name}_p90"} <= set(results.bench):
+        raise NotRun(f"the benchmark {name} stands in no results/bench.json: run make bench")
+    value, low, high = (results.bench[name + suffix] for suffix in ("", "_p10", "_p90"))
+    return Estimate(value, low, high, NAN, 0, 0, "paired runs")
 
 
 METRICS: dict[str, Callable[..., Estimate]] = {

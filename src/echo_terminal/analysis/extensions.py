@@ -97,7 +97,7 @@ def ce_and_passing(results: Results, paper: Path) -> Figure:
     """Held-out CE against pass rate: a point is one run at one evaluated step."""
     points = measures.ce_and_pass(results)
     suites = r.ordered(points["suite"].unique(), r.SUITES)
-    figure, axes = style.grid(1, len(suites), 2.1)
+    figure, axes = style.grid(1, len(suites), 1.8)
     markers = dict(zip(r.ordered(points["start"].unique(), r.STARTS), "oD^vs", strict=False))
     for axis, suite in zip(axes.flat, suites, strict=True):
         for (start, objective), rows in points[points["suite"] == suite].groupby(["start", "objective"]):
@@ -123,7 +123,7 @@ def gradients(results: Results, paper: Path) -> Figure:
     if steps.empty:
         raise NotRun("gradient cosines are not logged in this profile")
     steps = steps.assign(ratio=measures.norm_ratio(steps))
-    figure, axes = style.grid(1, 2, 2.0)
+    figure, axes = style.grid(1, 2, 1.6)
     for k, start in enumerate(r.ordered(steps["start"].unique(), r.STARTS)):
         for axis, column in zip(axes.flat, ("grad_cosine", "ratio"), strict=True):
             runs = steps[steps["start"] == start].pivot(index="seed", columns="step", values=column)
@@ -144,7 +144,7 @@ def calibration(results: Results, paper: Path) -> Figure:
     rows = results.get("forecast").dropna(subset=["mean_probability", "success_rate"])
     rows = rows[rows["count"] > 0]
     starts = r.ordered(rows["start"].unique(), r.STARTS)
-    figure, axes = style.grid(1, len(starts), 2.3, style.WIDE if len(starts) > 1 else style.NARROW)
+    figure, axes = style.grid(1, len(starts), 1.9, style.WIDE if len(starts) > 1 else style.NARROW)
     for axis, start in zip(axes.flat, starts, strict=True):
         axis.plot([0, 1], [0, 1], ":", color="#999999", linewidth=0.8)
         for objective, of_arm in rows[rows["start"] == start].groupby("objective"):
@@ -176,7 +176,7 @@ def controls(results: Results, paper: Path) -> Figure:
     """Pass rate of the controls beside GRPO and ECHO, each with a 95 % interval; points are seeds."""
     rows = results.get("controls")
     panels = measures.control_arms(results)
-    figure, axes = style.grid(len(panels), 1, 2.0)
+    figure, axes = style.grid(len(panels), 1, 1.7)
     order = r.ordered(rows["variant"].unique(), tuple(VARIANT_TITLES))
     for axis, ((start, suite), arms) in zip(axes.flat, panels.items(), strict=True):
         names = ["grpo", "echo", *[v for v in order if v in arms]]
@@ -198,8 +198,8 @@ def families(results: Results, paper: Path) -> Figure:
     gains = measures.template_gains(results)
     panels = list(dict.fromkeys(zip(gains["start"], gains["suite"], strict=True)))
     tallest = max(gains.groupby(["start", "suite"]).size())
-    columns = min(2, len(panels))
-    figure, axes = style.grid(-(-len(panels) // columns), columns, 0.5 + 0.16 * tallest)
+    columns = min(2 if len(panels) <= 4 else 3, len(panels))
+    figure, axes = style.grid(-(-len(panels) // columns), columns, 0.55 + 0.14 * tallest)
     for axis in axes.flat[len(panels) :]:
         axis.axis("off")
     for axis, (start, suite) in zip(axes.flat, panels, strict=False):

@@ -34,7 +34,7 @@ def _pass_curves(results: Results, starts: list[str]) -> Figure:
         raise NotRun("no start of this figure has both GRPO and ECHO in this profile")
     rows = [s for s in starts if any(key[0] == s for key in panels)]
     columns = [c for c in (measures.VALIDATION, *CURVE_SUITES) if any(key[1] == c for key in panels)]
-    figure, axes = style.grid(len(rows), len(columns))
+    figure, axes = style.grid(len(rows), len(columns), 1.5)
     for i, start in enumerate(rows):
         for j, column in enumerate(columns):
             axis = axes[i, j]
@@ -113,8 +113,8 @@ def heldout_ce(results: Results, paper: Path) -> Figure:
             }
             for line in rows.to_dict("records")
         }
-    columns = 2
-    figure, axes = style.grid(-(-len(panels) // columns), columns)
+    columns = max(2, min(3, ours))
+    figure, axes = style.grid(-(-len(panels) // columns), columns, 1.5)
     for axis in axes.flat[len(panels) :]:
         axis.axis("off")
     for i, (axis, (title, groups)) in enumerate(zip(axes.flat, panels.items(), strict=False)):
@@ -166,7 +166,7 @@ def env_only(results: Results, paper: Path) -> Figure:
     """Figure 5: training on the environment loss alone; bands are Wilson intervals of the attempts."""
     rows = results.get("verifier_free")
     targets = r.ordered(rows["target_suite"].unique(), r.SUITES)
-    figure, axes = style.grid(1, len(targets), 1.9)
+    figure, axes = style.grid(1, len(targets), 1.6)
     names = r.ordered(rows["filter"].unique(), ("none",))
     colours = dict(
         zip(names, (style.COLOURS["start"], style.COLOURS["env_only"], style.COLOURS["accent"]), strict=False)
@@ -193,7 +193,7 @@ def warning_ce(results: Results, paper: Path) -> Figure:
     starts = [s for s in results.starts if ((steps["start"] == s) & (steps["objective"] == "echo")).any()]
     if not starts:
         raise NotRun("no ECHO run in this profile")
-    figure, axes = style.grid(1, len(starts), 2.0)
+    figure, axes = style.grid(1, len(starts), 1.7)
     for axis, start in zip(axes.flat, starts, strict=True):
         for objective in ("grpo", "echo"):
             for column, line, name in (("env_ce_warning", ":", "warnings"), ("env_ce_output", "-", "output")):
