@@ -137,8 +137,12 @@ def clean_stderr(data: bytes, left: bool) -> bytes:
     return data.removesuffix(b"exit\n") if left else data
 
 
-def archive(files: Mapping[str, File], uid: int = 1000, existing: tuple[str, ...] = ("/tmp",)) -> bytes:
+def archive(
+    files: Mapping[str, File], uid: int | None = 1000, existing: tuple[str, ...] = ("/tmp",)
+) -> bytes:
     """Uncompressed tar of files and of the folders above them (mode 755, mtime ``CLOCK``) that are not ``existing``.
+
+    ``uid`` owns all; if None, what the user may write is the user's (1000) and the rest root's.
 
     Raises:
         ValueError: a path that is not absolute or not in its shortest form.
@@ -155,11 +159,13 @@ def archive(files: Mapping[str, File], uid: int = 1000, existing: tuple[str, ...
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for name in sorted(folders.difference(existing) | files.keys(), key=_unpacking_order):
             file = files.get(name)
+            own = any(name == w or name.startswith(f"{w}/") for w in WRITABLE)
+            owner = (1000 if own else 0) if uid is None else uid
             if file is None:
-                tar.addfile(_member(name, tarfile.DIRTYPE, 0o755, CLOCK, uid))
+                tar.addfile(_member(name, tarfile.DIRTYPE, 0o755, CLOCK, owner))
                 continue
             kind = tarfile.REGTYPE if file.link is None else tarfile.SYMTYPE
-            member = _member(name, kind, file.mode, file.mtime, uid)
+            member = _member(name, kind, file.mode, file.mtime, owner)
             member.linkname = file.link or ""
             member.size = len(file.content) if file.link is None else 0
             tar.addfile(member, io.BytesIO(file.content) if file.link is None else None)
