@@ -35,11 +35,13 @@ STEPS: tuple[str, ...] = (
     "declare -A table=([{w}]={n} [{v}]=2)", "read -r first rest < ~/data/{f}", "for i in 1 2 {n}; do last=$i; done",
     "i=0; while [ $i -lt {n} ]; do i=$((i+1)); echo $i >> loop.txt; done", "f() {{ echo \"$1\" > f.out; seen=$1; }}",
     "f {w} 2>/dev/null", "( cd /tmp; {k}=lost; touch {w} )", "bash -c 'echo $0 > inner.txt'", "true && {k}=yes",
-    "false || {k}=no", "[ -f {w} ] && echo yes > is.txt", "[[ {w} == a* ]] && {k}=starts", "IFS=, read -r p q <<< {w},{v}",
+    "false || {k}=no", "[ -f {w} ] && echo yes > is.txt", "[[ {w} == a* ]] && {k}=starts",
+    "IFS=, read -r p q <<< {w},{v}",
     "mapfile -t rows < ~/data/{f}", "case {w} in a*) {k}=A;; *) {k}=other;; esac", "exit {n}", "cat nosuch > none.txt",
     "nosuchcommand {w}", "mv nosuch {w}", "cp ~/data/{f} nosuch/x", "tar cf {w}.tar -C ~ data && rm {w}.tar",
     "gzip -k ~/data/{f} && gunzip -c ~/data/{f}.gz > plain.txt && rm ~/data/{f}.gz", "echo done | tee -a log.txt",
-    "eval '{k}={w}'", "printf -v {k} '%03d' {n}", "{k}=${{{k}^^}}", "{k}=${{{k}/a/_}}", "pushd /tmp > /dev/null; popd > /dev/null",
+    "eval '{k}={w}'", "printf -v {k} '%03d' {n}", "{k}=${{{k}^^}}", "{k}=${{{k}/a/_}}",
+    "pushd /tmp > /dev/null; popd > /dev/null",
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
-from echo_terminal.terminal.shims.messages import real_messages, syntax_error
+from echo_terminal.terminal.shims.messages import dangling, exit_code, real_messages, syntax_error
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -89,7 +89,7 @@ class VirtualTerminal:
         self._programs[END] = self._reached
         self._files = files
         self._shell = virtual_tree.lay_out(files, self._build, self._clock)
-        self._shell.execute_sync(f"shopt -s expand_aliases; RANDOM={seed % 32768}")
+        self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
         self._clock.ready = time.time()
 
     def _build(self, files: Mapping[str, str]) -> Bash:
@@ -97,7 +97,7 @@ class VirtualTerminal:
             username=USER,
             hostname=HOSTNAME,
             cwd=HOME,
-            env={**ENVIRONMENT, "SHLVL": "1"},
+            env={**ENVIRONMENT, "SHLVL": "1", "_": "/usr/bin/env"},
             files={"/usr/bin/python3": "#!/bin/sh\n", **files},
             max_commands=self.params.max_commands,
             max_loop_iterations=self.params.max_loop,
@@ -126,6 +126,9 @@ class VirtualTerminal:
             EngineUnavailable: the command ran ``python3``, which this machine cannot sandbox.
         """
         started = time.perf_counter()
+        if dangling(command):
+            text, self._code = syntax_error("syntax error: unexpected end of file")
+            return Observation("", text, self._code, self._open.shell_state().cwd)
         if timeout != self._timeout:
             self._timeout = timeout
             self._rebuild()
@@ -148,9 +151,10 @@ class VirtualTerminal:
         shell_state = self._open.shell_state()
         self._options = " ".join(f for n, f in OPTIONS.items() if shell_state.variables.get(n) == "1")
         folders = (before, shell_state.cwd)
-        self._code = code
         if stderr:
             stderr = real_messages(stderr, command, folders)
+            code = exit_code(stderr, command, code)
+        self._code = code
         if "&1" in command or "|&" in command or "&>" in command:
             stdout = real_messages(stdout, command, folders)
         return Observation(
@@ -165,7 +169,7 @@ class VirtualTerminal:
     def _prepare(self, command: str) -> tuple[str, bool]:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
-        self._child = False
+        self._child: bool = False
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)
@@ -192,7 +196,11 @@ class VirtualTerminal:
         """The path of a script at a command's place, after ``python3`` where its first line asks for that."""
         fs = self._open.fs()
         path = match[2] if match[2].startswith("/") else f"{self._open.shell_state().cwd}/{match[2]}"
-        if not fs.exists(path) or fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
+        if not fs.exists(path):
+            made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", match.string)
+            asks = re.search(r"#!\s*\S*(?:/|env )python3?\b", match.string)
+            return f"{match[1]}python3 {match[2]}" if made and asks else match[0]
+        if fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
             return match[0]
         first = fs.read_file(path)[:80].partition(b"\n")[0]
         python = first.startswith(b"#!") and first.split()[-1].rpartition(b"/")[2].startswith(b"python")

@@ -43,6 +43,7 @@ def lay_out(files: Mapping[str, File], build: Callable[[dict[str, str]], Bash], 
     for path, file in links.items():
         assert file.link is not None
         fs.symlink(file.link, path)
+    fs.chmod("/usr/bin/python3", 0o755)
     for path, file in own.items():
         if file.link is None and file.mode != 0o644:
             fs.chmod(path, file.mode)

@@ -11,15 +11,25 @@ from concurrent.futures import ThreadPoolExecutor
 
 from bashkit import BuiltinContext, BuiltinResult
 
-from echo_terminal.terminal.shims import copying, dates, describing, files, listing, modes, small
+from echo_terminal.terminal.shims import (
+    copying,
+    database,
+    dates,
+    describing,
+    diffing,
+    files,
+    listing,
+    modes,
+    small,
+)
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
 
 Program = Callable[[Call], None]
 
 # bashkit has these, a small Debian has not.
 ABSENT = (
-    "arch assert bat busybox csv dotenv envsubst glob http iconv json log make man more nano nc openssl parallel patch "
-    "retry rg semver strings sudo template tomlq tree unzip uuidgen verify vi watch yq zip"
+    "assert bat busybox csv dotenv glob http json log nano nc parallel retry rg semver sudo template tomlq tree "
+    "uuidgen verify watch yq"
 ).split()
 ON_FILES: Mapping[str, Program] = {
     "ls": listing.ls,
@@ -33,8 +43,18 @@ ON_FILES: Mapping[str, Program] = {
     "stat": describing.stat,
     "du": describing.du,
     "date": dates.date,
+    "diff": diffing.diff,
+    "sqlite3": database.sqlite,
+    "zcat": small.zcat,
 }
-PLAIN: Mapping[str, Program] = {"seq": small.seq, "yes": small.yes, "curl": small.curl, "wget": small.wget}
+PLAIN: Mapping[str, Program] = {
+    "seq": small.seq,
+    "yes": small.yes,
+    "curl": small.curl,
+    "wget": small.wget,
+    "logout": small.no_login_shell,
+    "suspend": small.no_login_shell,
+}
 
 _helper = ThreadPoolExecutor(max_workers=8, thread_name_prefix="files")
 
@@ -68,7 +88,8 @@ def _run(program: Program, call: Call) -> None:
     except UsageError as error:
         call.fail(error.message, error.code)
         if error.hint:
-            call.err.append(f"Try '{call.name} --help' for more information.\n")
+            prefix = "diff: " if call.name == "diff" else ""
+            call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
     except RuntimeError as error:  # of the file system: full, or mounted read-only
         reason = "Read-only file system" if "read-only" in str(error) else "No space left on device"
         call.fail(f"cannot write: {reason}")

@@ -169,13 +169,17 @@ def options(
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Options and operands by the rules of GNU ``getopt_long``.
 
+    A long name that ends in ``=?`` takes an argument or none.
+
     Raises:
         UsageError: an unknown option, or one without its argument.
     """
     parse = getopt.gnu_getopt if permute else getopt.getopt
-    names = [*long, "help", "version"]
+    long = list(long)
+    optional = {f"--{name[:-2]}" for name in long if name.endswith("=?")}
+    names = [*(name.removesuffix("?") for name in long), "help", "version"]
     try:
-        return parse(call.argv, short, names)
+        return parse([f"{word}=" if word in optional else word for word in call.argv], short, names)
     except getopt.GetoptError as error:
         raise UsageError(_complaint(error, call.argv), code) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, options, quote
-from echo_terminal.terminal.shims.files import DENIED, inside, join, split_target, writable_parent
+from echo_terminal.terminal.shims.files import DENIED, inside, join, refusal, split_target
 
 CP_LONG = (
     "archive attributes-only backup= copy-contents force interactive dereference link no-clobber no-dereference "
@@ -63,8 +63,8 @@ def _copy(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
         call.fail(f"cannot create regular file {quote(name)}: {call.why_missing(name)}")
     elif not meta.readable:
         call.fail(f"cannot open {quote(source)} for reading: {DENIED}")
-    elif old is None and not writable_parent(call, path):
-        call.fail(f"cannot create regular file {quote(name)}: {DENIED}")
+    elif old is None and refusal(call, path):
+        call.fail(f"cannot create regular file {quote(name)}: {refusal(call, path)}")
     elif old is not None and not old.writable and not names & {"-f", "--force"}:
         call.fail(f"cannot create regular file {quote(name)}: {DENIED}")
     else:
@@ -114,6 +114,9 @@ def _copy_tree(call: Call, source: str, meta: Meta, name: str, old: Meta | None,
         if not call.is_folder(posixpath.dirname(path)):
             call.fail(f"cannot create directory {quote(name)}: {NO_ENTRY}")
             return
+        if refusal(call, path):
+            call.fail(f"cannot create directory {quote(name)}: {refusal(call, path)}")
+            return
         call.fs.mkdir(path)
         call.fs.chmod(path, meta.mode)
         if names & {"-v", "--verbose"}:
@@ -156,8 +159,8 @@ def _move(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
         call.fail(f"cannot move {quote(source)} to {quote(name)}: Not a directory")
     elif not call.is_folder(posixpath.dirname(path)):
         call.fail(f"cannot move {quote(source)} to {quote(name)}: {call.why_missing(name)}")
-    elif not (writable_parent(call, path) and writable_parent(call, start)):
-        call.fail(f"cannot move {quote(source)} to {quote(name)}: {DENIED}")
+    elif reason := refusal(call, path) or refusal(call, start):
+        call.fail(f"cannot move {quote(source)} to {quote(name)}: {reason}")
     else:
         if old is not None:
             call.fs.remove(path)

@@ -315,10 +315,11 @@ class _DateReader:
 
 def date(call: Call) -> None:
     """Print the date; ``-s`` is refused as for anybody who is not root."""
+    call.argv = [f"--iso-8601={word[2:]}" if word.startswith("-I") else word for word in call.argv]
     found, words = options(
         call,
-        "d:f:Ir:Rs:u",
-        ["date=", "debug", "file=", "iso-8601=", "rfc-email", "rfc-2822", "rfc-3339=", "reference=", "set=", "utc",
+        "d:f:r:Rs:u",
+        ["date=", "debug", "file=", "iso-8601=?", "rfc-email", "rfc-2822", "rfc-3339=", "reference=", "set=", "utc",
          "universal", "uct"],
     )  # fmt: skip
     seconds, pattern = float(CLOCK), ""
@@ -335,7 +336,7 @@ def date(call: Call) -> None:
                 call.fail(f"{value}: {NO_ENTRY}")
                 return
             seconds = float(int(call.shown_time(meta.modified)))
-        elif option in ("-I", "--iso-8601"):
+        elif option == "--iso-8601":
             pattern = ISO.get(value or "date", ISO["date"])
         elif option in ("-R", "--rfc-email", "--rfc-2822"):
             pattern = "%a, %d %b %Y %H:%M:%S %z"

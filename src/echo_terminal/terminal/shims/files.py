@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import posixpath
 
+from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options, quote
 from echo_terminal.terminal.shims.modes import parse_mode
 
 DENIED = "Permission denied"
 
 
-def writable_parent(call: Call, path: str) -> bool:
-    """May an entry of the folder of ``path`` be made or removed?"""
+def refusal(call: Call, path: str) -> str:
+    """Why no entry ``path`` can be made or removed; empty where it can."""
+    if not path.startswith(tuple(f"{root}/" for root in WRITABLE)):
+        return "Read-only file system"
     meta = call.stat(posixpath.dirname(path))
-    return meta is None or bool(meta.mode & 0o200)
+    return "" if meta is None or meta.mode & 0o200 else DENIED
 
 
 def mkdir(call: Call) -> None:
@@ -44,8 +47,8 @@ def _mkdir_one(call: Call, word: str) -> list[str]:
         call.fail(f"cannot create directory {quote(word)}: File exists")
     elif not call.is_folder(posixpath.dirname(path)):
         call.fail(f"cannot create directory {quote(word)}: {call.why_missing(word.rstrip('/'))}")
-    elif not writable_parent(call, path):
-        call.fail(f"cannot create directory {quote(word)}: {DENIED}")
+    elif refusal(call, path):
+        call.fail(f"cannot create directory {quote(word)}: {refusal(call, path)}")
     else:
         call.fs.mkdir(path)
         return [word]
@@ -60,8 +63,8 @@ def _mkdir_parents(call: Call, word: str) -> list[str]:
         path = call.path(name)
         meta = call.stat(path)
         if meta is None and call.lstat(path) is None:
-            if not writable_parent(call, path):
-                call.fail(f"cannot create directory {quote(name)}: {DENIED}")
+            if refusal(call, path):
+                call.fail(f"cannot create directory {quote(name)}: {refusal(call, path)}")
                 return made
             call.fs.mkdir(path)
             made.append(name)
@@ -132,8 +135,8 @@ def rm(call: Call) -> None:
             call.fail(f"cannot remove {quote(word)}: Is a directory")
         elif meta.kind == "directory" and not tree and call.children(call.path(word)):
             call.fail(f"cannot remove {quote(word)}: Directory not empty")
-        elif not writable_parent(call, call.path(word)):
-            call.fail(f"cannot remove {quote(word)}: {DENIED}")
+        elif refusal(call, call.path(word)):
+            call.fail(f"cannot remove {quote(word)}: {refusal(call, call.path(word))}")
         elif "-i" in names or (not force and not meta.writable and not _yes(call)):
             kind = "regular empty file" if meta.size == 0 else "regular file"
             kind = {"symlink": "symbolic link", "directory": "directory"}.get(meta.kind, kind)
@@ -255,7 +258,7 @@ def _link(call: Call, source: str, name: str, symbolic: bool, names: set[str]) -
             call.fail(f"{name}: cannot overwrite directory")
             return
         call.fs.remove(path)
-    elif not call.is_folder(posixpath.dirname(path)):
+    elif refusal(call, path) or not call.is_folder(posixpath.dirname(path)):
         call.fail(f"failed to create {kind} {quote(name)}{'' if symbolic else f' => {quote(source)}'}: "
                   f"{call.why_missing(name)}")  # fmt: skip
         return

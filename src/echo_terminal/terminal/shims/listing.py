@@ -24,9 +24,9 @@ from echo_terminal.terminal.terminal import USER
 
 SHORT = "aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1"
 LONG = (
-    "all almost-all author escape block-size= ignore-backups color= directory dired classify= file-type "
+    "all almost-all author escape block-size= ignore-backups color=? directory dired classify=? file-type "
     "format= full-time group-directories-first no-group human-readable si dereference-command-line dereference "
-    "hide= hyperlink= indicator-style= inode ignore= kibibytes numeric-uid-gid literal hide-control-chars "
+    "hide= hyperlink=? indicator-style= inode ignore= kibibytes numeric-uid-gid literal hide-control-chars "
     "show-control-chars quote-name quoting-style= reverse recursive size sort= time= time-style= tabsize= width= "
     "context zero"
 ).split()

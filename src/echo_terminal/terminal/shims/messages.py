@@ -60,6 +60,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"^bash: printf: %.*?(.): invalid conversion specification$", r"bash: printf: `\1': invalid format character"),
     (r"^bash: getopts: (option requires an argument) -- '(.)'$", r"bash: \1 -- \2"),
     (r"^bash: fg: current: no such job$", "bash: fg: no job control"),
+    (r"^diff: missing operand$(?!\n.*Try ')",
+     "diff: missing operand after 'diff'\nTry 'diff --help' for more information."),
     (r"^bash: eval: line \d+: (syntax error.*)$", r"bash: \1"),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
@@ -93,6 +95,30 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     if text.startswith("+"):
         text = _TRACE.sub(r"+\1 ", _HELPERS.sub("", text))
     return text
+
+
+# Exit codes of bashkit that differ from the real ones, by error text; for commands that are one simple command.
+_CODES = (
+    (r"^(?:cat|truncate|head|tail|cut|tr|wc|uniq|mkdir|touch): .*(?:option|you must)", 1),
+    (r"^awk: line \d+: ", 2),
+    (r"^diff: ", 2),
+    (r"^gzip: .*: unknown suffix -- ignored", 2),
+    (r"^tar: unrecognized option", 64),
+    (r"^xxd: .*: No such file", 2),
+)
+_COMPOUND = re.compile(r"[|;&\n<]")
+
+
+def exit_code(stderr: str, command: str, code: int) -> int:
+    """The real exit code of a simple command that failed with a real error text."""
+    if code == 0 or _COMPOUND.search(command) is not None:
+        return code
+    return next((real for pattern, real in _CODES if re.search(pattern, stderr, re.M)), code)
+
+
+def dangling(command: str) -> bool:
+    """Does the command end where bash still expects another?"""
+    return re.search(r"(?:&&|\|\|?)\s*$", command) is not None and "<<" not in command
 
 
 def syntax_error(error: str) -> tuple[str, int]:

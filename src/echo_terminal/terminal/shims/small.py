@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import posixpath
 import random
 import re
 import string
+import zlib
 from decimal import Decimal, InvalidOperation
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options, quote
@@ -18,6 +20,29 @@ def absent(call: Call) -> None:
     """A program that the machine does not have."""
     call.err.append(f"bash: {call.name}: command not found\n")
     call.code = NOT_FOUND
+
+
+def zcat(call: Call) -> None:
+    """Write what gzip files hold."""
+    _, words = options(call, "cdfq")
+    for word in words:
+        name = word if call.stat(call.path(word)) is not None or word.endswith(".gz") else f"{word}.gz"
+        if call.stat(call.path(name)) is None:
+            call.err.append(f"gzip: {name}: {NO_ENTRY}\n")
+            call.code = 1
+            continue
+        try:
+            call.out.append(gzip.decompress(call.fs.read_file(call.path(name))).decode("utf-8", "replace"))
+        except (OSError, EOFError, zlib.error):
+            call.err.append(f"\ngzip: {name}: not in gzip format\n")
+            call.code = 1
+
+
+def no_login_shell(call: Call) -> None:
+    """``logout`` and ``suspend`` in a shell that is neither a login shell nor under job control."""
+    reason = "not login shell: use `exit'" if call.name == "logout" else "cannot suspend: no job control"
+    call.err.append(f"bash: {call.name}: {reason}\n")
+    call.code = 1
 
 
 def seq(call: Call) -> None:
