@@ -39,7 +39,6 @@ from echo_terminal.pipeline.runs import complete_runs
 from echo_terminal.pipeline.stage import Stage
 from echo_terminal.policy.model import parameter_count
 from echo_terminal.policy.weights import load_policy
-from echo_terminal.tasks.suites import all_templates
 from echo_terminal.terminal.terminal import open_terminal
 from echo_terminal.training.make_starts import PRETRAIN_SEEDS, make_base, make_demonstrated
 from echo_terminal.training.starts import novice_episodes, novice_tasks
@@ -76,7 +75,7 @@ complete_runs(
     arguments={
         name: common
         | {"name": name, "tokenizer_file": stage.input("01_simulator/tokenizer.json"), "model": sizes[name]}
-        | {"templates": all_templates(p.tasks), "pretrain_params": p.pretrain}
+        | {"pretrain_params": p.pretrain}
         for name in bases
     },
     keys=dict.fromkeys(bases, key),

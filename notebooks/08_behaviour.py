@@ -91,14 +91,16 @@ display(
 # %%
 mix = tables["command_mix"]
 mix = mix[mix["suite"] == "val"].copy()
-count = next(c for c in mix.columns if c in ("count", "commands", "n", "turns"))
-top = mix.groupby("program")[count].sum().nlargest(12).index
+top = mix.groupby("program")["commands"].sum().nlargest(12).index
 mix["program"] = mix["program"].where(mix["program"].isin(top), "others")
-shares = mix.groupby(["start", "objective", "program"])[count].sum().rename("n").reset_index()
+shares = mix.groupby(["start", "objective", "program"])["commands"].sum().rename("n").reset_index()
 shares["share"] = shares["n"] / shares.groupby(["start", "objective"])["n"].transform("sum")
-grid = sns.catplot(shares, kind="bar", y="program", x="share", hue="objective", col="start", height=4)
-grid.set_axis_labels("share of commands on val", "").set_titles("{col_name}")
-plt.show()
+if shares.empty:
+    display(Markdown("No command was run on `val`."))
+else:
+    grid = sns.catplot(shares, kind="bar", y="program", x="share", hue="objective", col="start", height=4)
+    grid.set_axis_labels("share of commands on val", "").set_titles("{col_name}")
+    plt.show()
 
 # %% [markdown]
 # ## What follows an error?
@@ -109,11 +111,14 @@ plt.show()
 # %%
 after = val[val["statistic"].str.startswith("after_error_")].copy()
 after["then"] = after["statistic"].str.removeprefix("after_error_")
-grid = sns.catplot(
-    after, kind="bar", x="then", y="value", hue="objective", col="start", errorbar=("pi", 100), height=3.4
-)
-grid.set_axis_labels("", "share of errors").set_titles("{col_name}").tick_params(axis="x", rotation=30)
-plt.show()
+if after.empty:
+    display(Markdown("No command failed on `val`."))
+else:
+    grid = sns.catplot(
+        after, kind="bar", x="then", y="value", hue="objective", col="start", errorbar=("pi", 100), height=3.4
+    )
+    grid.set_axis_labels("", "share of errors").set_titles("{col_name}").tick_params(axis="x", rotation=30)
+    plt.show()
 
 # %% [markdown]
 # ## Phases of work

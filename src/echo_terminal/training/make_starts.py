@@ -6,7 +6,7 @@ A folder holds the policy and ``losses.json``, rows of (phase, step, loss).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from echo_terminal.policy.model import ModelParams
 from echo_terminal.policy.tokenizer import PolicyTokenizer, load_tokenizer
 from echo_terminal.policy.weights import load_policy, save_policy
 from echo_terminal.progress import Progress
+from echo_terminal.tasks.families import expand
 from echo_terminal.tasks.store import read_tasks
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import open_terminal
@@ -52,13 +53,12 @@ class Losses:
 
 def pretraining_episodes(
     tokenizer: PolicyTokenizer,
-    templates: Sequence[str],
     params: PretrainParams,
     harness: HarnessParams,
     terminal_options: Mapping[str, Any],
 ) -> list[Transcript]:
     """The novice episodes of every base, the same for all sizes."""
-    tasks = novice_tasks(templates, PRETRAIN_SEEDS, params.episodes)
+    tasks = novice_tasks(expand(params.templates), PRETRAIN_SEEDS, params.episodes)
     return novice_episodes(tasks, open_terminal("virtual", **terminal_options), tokenizer, harness, params)
 
 
@@ -68,7 +68,6 @@ def make_base(
     name: str,
     tokenizer_file: Path,
     model: ModelParams,
-    templates: Sequence[str],
     pretrain_params: PretrainParams,
     harness: HarnessParams,
     terminal_options: Mapping[str, Any],
@@ -77,7 +76,7 @@ def make_base(
     """A base policy from a random start (``starts.pretrain``)."""
     torch.set_num_threads(1)
     tokenizer = load_tokenizer(tokenizer_file)
-    episodes = pretraining_episodes(tokenizer, templates, pretrain_params, harness, terminal_options)
+    episodes = pretraining_episodes(tokenizer, pretrain_params, harness, terminal_options)
     stages = (pretrain_params.copying, pretrain_params.language, pretrain_params.format)
     losses = Losses(f"pre-train {name}", sum(s.steps for s in stages))
     policy = pretrain(model, tokenizer, episodes, pretrain_params, seed=seed, on_step=losses)

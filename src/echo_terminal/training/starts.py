@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -44,8 +45,9 @@ OnStep = Callable[[str, int, float], None]
 
 
 class PretrainParams(StrictModel):
-    """How a base is made. ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``)."""
+    """How a base is made: novice episodes of ``templates`` in turn, each on its own machine. ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``)."""
 
+    templates: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ("site_two", "fetch_value")
     episodes: int = Field(2400, ge=1)
     noise: float = Field(0.1, ge=0, le=1)
     reads_usage: float = Field(0.5, ge=0, le=1)
