@@ -45,7 +45,11 @@ OnStep = Callable[[str, int, float], None]
 
 
 class PretrainParams(StrictModel):
-    """How a base is made: novice episodes of ``templates`` in turn, each on its own machine. ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``)."""
+    """How a base is made: novice episodes of ``templates`` in turn, each on a machine of its own.
+
+    ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``); a template named twice comes twice as
+    often.
+    """
 
     templates: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ("site_two", "fetch_value")
     episodes: int = Field(2400, ge=1)
