@@ -11,7 +11,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: repro test figures site results bench lint clean help
+.PHONY: repro test figures results bench site lint clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -21,9 +21,6 @@ help:
 repro: $(STAMP)
 	@exec python -m echo_terminal.pipeline.repro --profile $(PROFILE)
 
-site: $(STAMP)
-	@exec python -m echo_terminal.analysis.site $(PROFILE)
-
 figures: $(STAMP)
 	@exec python -m echo_terminal.pipeline.repro --profile $(PROFILE) --only 09_paper
 
@@ -32,6 +29,9 @@ results: $(STAMP)
 
 bench: $(STAMP)
 	@exec echo-terminal bench
+
+site: $(STAMP)
+	@exec python -m echo_terminal.analysis.site $(PROFILE)
 
 lint: $(STAMP)
 	ruff check .

@@ -44,8 +44,8 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
     check_lock(root / folder / "dvc.lock")
     with alone(root):
         target = (folder / "dvc.yaml").as_posix()
-        command = [sys.executable, "-m", "dvc", "repro", "-q" if only is None else "-qfs"]
-        command.append(target if only is None else f"{target}:{only}")
+        command = [sys.executable, "-m", "dvc", "repro"]
+        command += [target] if only is None else ["--force", "--single-item", f"{target}:{only}"]
         if subprocess.run(command, cwd=root, preexec_fn=die_with_parent).returncode:
             raise UserError(
                 f"stopped at the stage named above; what succeeded is kept: `make repro PROFILE={profile}` goes on"
@@ -132,6 +132,9 @@ def main(argv: list[str] | None = None) -> int:
         die_with_parent()
     try:
         value = reproduce(find_root(), arguments.profile, arguments.only)
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on from here", file=sys.stderr)
+        return 130
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

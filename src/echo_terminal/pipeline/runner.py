@@ -255,6 +255,9 @@ def main(argv: list[str] | None = None) -> int:
                 raise UserError(f"-p {text}: write -p NAME=VALUE")
             item[name] = yaml.safe_load(value)
         run_stage(find_root(), arguments.stage, arguments.params, item)
+    except KeyboardInterrupt:
+        print(f"interrupted: {arguments.stage} left no result; what it trained is kept", file=sys.stderr)
+        return 130
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

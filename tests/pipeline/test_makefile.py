@@ -1,0 +1,81 @@
+"""The Makefile's way to an environment, with a shell script in the place of Python."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STAMP = ".venv/.complete"
+PYTHON = """#!/bin/sh
+case "$*" in
+  "--version") echo "Python 3.12.0" ;;
+  -c*) exit 0 ;;
+  "-m venv"*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+  "-m pip"*) echo "$*" >> pip.log; [ ! -e broken ] ;;
+esac
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("Makefile", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    python = tmp_path / "fake-python"
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    return tmp_path
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKELEVEL", "MAKEFLAGS", "PYTHON")}
+    return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_an_interrupted_install_is_made_again(folder: Path) -> None:
+    (folder / "broken").touch()
+    first = make(folder, STAMP, "PYTHON=./fake-python")
+    assert first.returncode and not (folder / STAMP).exists() and (folder / ".venv/.installing").exists()
+    (folder / "broken").unlink()
+    (folder / ".venv/half-written").touch()
+    second = make(folder, STAMP, "PYTHON=./fake-python")
+    assert second.returncode == 0 and "the last install was cut short: making .venv again" in second.stdout
+    assert (folder / STAMP).exists() and not (folder / ".venv/half-written").exists()
+    assert not (folder / ".venv/.installing").exists()
+    assert "install -q --no-compile -e .[dev]" in (folder / "pip.log").read_text().splitlines()[-1]
+    calls = (folder / "pip.log").read_text()
+    assert make(folder, STAMP).returncode == 0 and (folder / "pip.log").read_text() == calls  # nothing to do
+    os.utime(folder / "constraints.txt", (2**31, 2**31))
+    (folder / ".venv/mine").touch()
+    third = make(folder, STAMP)
+    assert third.returncode == 0 and (folder / ".venv/mine").exists()  # new pins: installed again in place
+    assert (folder / "pip.log").read_text() != calls
+
+
+def test_a_wrong_python_is_one_line(folder: Path) -> None:
+    done = make(folder, STAMP, "PYTHON=/bin/false")
+    assert done.returncode and not (folder / ".venv").exists()
+    (line, *rest) = [text for text in done.stderr.splitlines() if not text.startswith("make: ")]
+    assert line == (
+        "error: no Python 3.11, 3.12 or 3.13 here (/bin/false is not one): install one, or name it with "
+        "PYTHON=/path/to/python"
+    )
+    assert rest == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_one_line(folder: Path) -> None:
+    folder.chmod(0o555)
+    done = make(folder, STAMP, "PYTHON=./fake-python")
+    folder.chmod(0o755)
+    lines = [text for text in done.stderr.splitlines() if not text.startswith("make: ")]
+    assert done.returncode and len(lines) == 1 and lines[0].startswith("error: cannot write to ")
+
+
+def test_help_is_the_default(folder: Path) -> None:
+    done = make(folder)
+    assert done.returncode == 0 and "make repro" in done.stdout and not (folder / ".venv").exists()
