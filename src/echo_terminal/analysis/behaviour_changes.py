@@ -39,8 +39,8 @@ def changes(
                 continue
             rng = np.random.default_rng(seed)
             weights = resample(len(seeds), None, draws, rng), resample(len(tasks), None, draws, rng)
-            for statistic, columns in present.items():
-                totals = {o: _totals(arm, columns, seeds, tasks) for o, arm in arms.items()}
+            for statistic, pair in present.items():
+                totals = {o: _totals(arm, pair, seeds, tasks) for o, arm in arms.items()}
                 if any(below.sum() == 0 for _, below in totals.values()):
                     continue
                 values = {o: float(above.sum() / below.sum()) for o, (above, below) in totals.items()}
