@@ -5,8 +5,8 @@ import random
 import pytest
 
 from echo_terminal.tasks.lexicon import NAMES, VERBS
-from echo_terminal.tasks.machine import BIN, LEDGER, make_machine
-from echo_terminal.tasks.verify import forged_records, tool_keys
+from echo_terminal.tasks.machine import BIN, FACT_KINDS, LEDGER, make_machine
+from echo_terminal.tasks.verify import forged_records, read_ledger, tool_keys
 
 
 def test_a_seed_is_a_machine():
@@ -74,3 +74,42 @@ def test_only_an_informative_usage_line_states_the_verb(terminal):
             assert (seen.exit_code, seen.stdout) == (2, "")
             assert (f"usage: {tool.name} {tool.verb} FILE\n" == seen.stderr) == states
             assert (tool.verb in seen.stderr.split()) == states
+
+
+def test_control_commands_state_their_facts_only_if_they_may(terminal):
+    for usage, told in (("informative", True), ("silent", False)):
+        machine = make_machine(11, facts=FACT_KINDS, usage=usage)
+        service, project = next(iter(machine.after)), next(iter(machine.targets))
+        free = next(n for n in machine.services if n not in machine.after)
+        terminal.reset(machine.files, 0)
+        for command, code, fact in (
+            (f"svc start {free}", 5, "=".join(machine.services[free])),
+            (f"svc start {service}", 6, f"start {machine.after[service]} first"),
+            (f"build {project}", 4, f"target is {machine.targets[project]}"),
+            (f"check {project}", 4, f"level is {machine.levels[project]}"),
+        ):
+            seen = terminal.run(command)
+            assert (seen.exit_code, seen.stdout, fact in seen.stderr) == (code, "", told), command
+        folder = machine.folders["log"]
+        assert (f"log files: {folder}\n" in terminal.run("cat README").stdout) == told
+        for name, things in (
+            ("svc", machine.services),
+            ("build", machine.targets),
+            ("check", machine.levels),
+        ):
+            assert terminal.run(f"{name} list").stdout.split() == list(things)
+            assert terminal.run(name).stderr.startswith(f"usage: {name} list")
+
+
+def test_a_service_starts_once_its_settings_and_forerunner_are_right(terminal):
+    machine = make_machine(11, facts=FACT_KINDS)
+    name, first = next(iter(machine.after.items()))
+    terminal.reset(machine.files, 0)
+    for service in (first, name):
+        assert terminal.run(f"svc start {service}").exit_code == 5
+        setting = "=".join(machine.services[service])
+        assert terminal.run(f"echo {setting} > etc/{service}.cfg; svc start {service}").exit_code == 0
+    records = read_ledger(terminal.read(LEDGER))
+    assert [r.content[:3] for r in records] == [
+        ("svc", "start", f"/home/user/etc/{n}.cfg") for n in (first, name)
+    ]

@@ -10,6 +10,7 @@ from echo_terminal.tasks.families import (
     core,
     data,
     development,
+    documents,
     python,
     services,
     site,
@@ -20,7 +21,7 @@ from echo_terminal.tasks.machine import RANDOM_MACHINES, Machine, make_machine
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import File
 
-_MODULES = (core, site, services, data, system, development, python, compose)
+_MODULES = (core, site, services, data, documents, system, development, python, compose)
 TEMPLATES: dict[str, Template] = {t.name: t for module in _MODULES for t in module.TEMPLATES}
 
 _HELD_OUT = """site_each backup_file check_project group_count top_row json_update make_executable link_file

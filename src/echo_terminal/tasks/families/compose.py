@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from echo_terminal.tasks.families import core, data, development, services, site, system
+from echo_terminal.tasks.families import core, data, development, documents, services, site, system
 from echo_terminal.tasks.families.draw import Draft, Draw, Template
 
 # What may be a part: templates that touch nothing but their own files, one for each kind of work.
@@ -15,7 +15,7 @@ _NAMES = frozenset(
 )
 PARTS = [
     t
-    for module in (core, site, services, data, system, development)
+    for module in (core, site, services, data, documents, system, development)
     for t in module.TEMPLATES
     if t.name in _NAMES
 ]

@@ -1,8 +1,7 @@
-"""Data processing: sort, count, sum, select, join, and JSON. Levels add rows and one more condition."""
+"""Data processing: sort, count, sum, select and join. Levels add rows and one more condition."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 from echo_terminal.tasks.families.draw import Draft, Draw, Template, number, text, unchanged
@@ -229,54 +228,6 @@ def filter_rows(draw: Draw) -> Draft:
     )
 
 
-def json_value(draw: Draw) -> Draft:
-    """A value of a JSON file, flat or nested."""
-    source, out = draw.names(2)
-    keys, values = draw.keys(3), draw.names(3)
-    inner = dict(zip(keys, values, strict=True))
-    outer = draw.names(1)[0]
-    document = inner if draw.level == 1 else {outer: inner, "note": values[0]}
-    which = draw.rng.randrange(3)
-    query = f".{keys[which]}" if draw.level == 1 else f".{outer}.{keys[which]}"
-    content = json.dumps(document) + "\n"
-    where = f"{keys[which]}" if draw.level == 1 else f"{keys[which]} inside {outer}"
-    return Draft(
-        instruction=f"{draw.pick(('write', 'put'))} the value of {where} from {source}.json, no quotes, "
-        f"in {out}.txt",
-        files={f"{source}.json": content},
-        checks=[text(f"{out}.txt", values[which]), unchanged(f"{source}.json", content)],
-        oracle=[Step(f"jq -r {query} {source}.json > {out}.txt")],
-        wrong=[
-            [f"jq {query} {source}.json > {out}.txt"],
-            [f"echo {values[which - 1]} > {out}.txt"],
-            [f"cp {source}.json {out}.txt"],
-        ],
-    )
-
-
-def json_update(draw: Draw) -> Draft:
-    """Change one value of a JSON file and keep the rest."""
-    source, new, temporary = draw.names(3)
-    keys, values = draw.keys(3), draw.names(3)
-    document = dict(zip(keys, values, strict=True))
-    key = draw.pick(keys)
-    query = f'.{key} = "{new}"'
-    return Draft(
-        instruction=f"{draw.pick(('set', 'change'))} {key} to {new} in {source}.json and keep the rest",
-        files={f"{source}.json": json.dumps(document) + "\n"},
-        checks=[Check("json", f"/home/user/{source}.json", json.dumps(document | {key: new}))],
-        oracle=[
-            Step(f"jq '{query}' {source}.json > {temporary}.json"),
-            Step(f"mv {temporary}.json {source}.json"),
-        ],
-        wrong=[
-            [f"jq '{query}' {source}.json > {temporary}.json"],
-            [f"echo '{json.dumps({key: new})}' > {source}.json"],
-            [f"sed -i 's/\"{document[key]}\"/{new}/' {source}.json"],  # no longer JSON
-        ],
-    )
-
-
 def merge_files(draw: Draw) -> Draft:
     """All lines of a folder's files, sorted, in one file."""
     folder, out, *stems = draw.names(2 + 1 + draw.level)
@@ -349,8 +300,6 @@ TEMPLATES = [
         (join_files, (1, 2)),
         (top_row, (1, 2, 3)),
         (filter_rows, (1, 2, 3)),
-        (json_value, (1, 2)),
-        (json_update, (1,)),
         (merge_files, (1, 2, 3)),
         (group_count, (1, 2, 3)),
         (mean_column, (1, 2, 3)),
