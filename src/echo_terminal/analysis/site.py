@@ -11,7 +11,6 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +19,9 @@ from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from echo_terminal.analysis import claims
+from echo_terminal.analysis.tables import label
+
 STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -27,7 +29,7 @@ body { font: 16px/1.55 system-ui, sans-serif; color: #1c1c1c; margin: 0 auto; ma
 nav { font-size: .9rem; margin-bottom: 1rem; } nav a { margin-right: .8rem; display: inline-block; }
 a { color: #0072b2; } h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2rem; }
 img, svg { max-width: 100%; height: auto; } figure { margin: 1.5rem 0; } figcaption { font-size: .9rem; color: #444; }
-.scroll, pre, .math.block { overflow-x: auto; max-width: 100%; }
+.scroll, pre, .math.block { overflow: auto hidden; max-width: 100%; } .math.block { padding: .5rem 0; }
 table { border-collapse: collapse; font-size: .85rem; } td, th { padding: .25rem .5rem; text-align: left;
   border-bottom: 1px solid #ddd; vertical-align: top; }
 pre { background: #f6f6f6; padding: .7rem; font-size: .8rem; line-height: 1.4; } code { overflow-wrap: anywhere; }
@@ -100,19 +102,18 @@ def notebook_body(path: Path) -> tuple[str, str]:
 
 
 def _verdicts(rows: list[dict]) -> str:
-    cells: list[Callable[[dict], str]] = [
-        lambda row: html.escape(row["claim"]),
-        lambda row: html.escape(row["start"] or ""),
-        lambda row: "" if row.get("effect") is None else f"{row['effect']:.3g} {html.escape(row['unit'])}",
-        lambda row: (
-            "" if row.get("low") is None else f"{row['low']:.3g} to {row['high']:.3g}".replace("-", "\u2212")
-        ),
-        lambda row: f'<span class="{row["verdict"]}">{row["verdict"]}</span>',
-        lambda row: html.escape(row["reason"]),
-    ]
-    head = "".join(f"<th>{t}</th>" for t in ("Claim", "Start", "Effect", "95 % interval", "Verdict", "Why"))
-    body = "".join("<tr>" + "".join(f"<td>{cell(row)}</td>" for cell in cells) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    """The verdict table, verdict first: a phone shows what matters without scrolling."""
+    lines = []
+    for row in rows:
+        start = f" <small>({html.escape(label(row['start']))})</small>" if row["start"] else ""
+        cells = [
+            f'<span class="{row["verdict"]}">{row["verdict"]}</span>',
+            html.escape(row["claim"]) + start,
+            html.escape(row["reason"] if row["verdict"] == "not run" else claims.shown_effect(row)),
+        ]
+        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    head = "<tr><th>Verdict</th><th>Claim</th><th>Effect, 95 % interval</th></tr>"
+    return f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def build(paper_dir: Path, executed_dir: Path, out_dir: Path) -> list[Path]:

@@ -20,7 +20,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH, HEIGHT = 390, 844  # a phone, in CSS pixels
 PROBE = """JSON.stringify({
   broken: [...document.images].filter(i => !i.complete || i.naturalWidth === 0).map(i => i.src.slice(0, 80)),
-  wide: document.documentElement.scrollWidth - window.innerWidth,
+  wide: document.documentElement.scrollWidth - screen.width,
   text: document.body.innerText.length})"""
 
 
