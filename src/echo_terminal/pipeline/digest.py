@@ -1,7 +1,8 @@
 """One digest over all result tables of a profile, to compare two runs of the same thing.
 
-CSV, JSON and Parquet count, by content. Provenance, the paper's ``values.json`` (it states wall times) and whatever has
-``timing`` or ``bench`` in its path do not, nor do columns and keys that hold durations (``seconds``, ``..._seconds``, ``..._s``, ``tokens_per_...``, ``steps_per_...``).
+CSV, JSON and Parquet count, by content. Provenance, the paper's ``values.json`` (it states wall times) and
+whatever has ``timing`` or ``bench`` in its path do not, nor do columns and keys that hold durations
+(``seconds``, ``..._seconds``, ``..._s``, ``tokens_per_...``, ``steps_per_...``).
 """
 
 from __future__ import annotations
