@@ -21,6 +21,11 @@ MODULES = (
         "Compare two terminal engines on a corpus.",
     ),
     ("export-harbor", "echo_terminal.tasks.harbor:export_command", "Write a suite as Harbor task folders."),
+    (
+        "import-tasks",
+        "echo_terminal.tasks.imported_run:import_command",
+        "Read foreign tasks: what can run them.",
+    ),
 )
 Profile = Annotated[str, typer.Option(help="smoke, cpu, cpu-full, h200 or cluster")]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Protocol, TypeVar
 
 import typer
 
@@ -12,7 +12,7 @@ from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.suites import TaskParams, build_suite
 from echo_terminal.tasks.task import Task
 from echo_terminal.tasks.verify import Verdict
-from echo_terminal.terminal.terminal import EngineUnavailable, Terminal, open_terminal
+from echo_terminal.terminal.terminal import EngineUnavailable, File, Terminal, open_terminal
 
 DONE = "done"
 
@@ -35,8 +35,29 @@ def find_task(name: str, params: TaskParams, machine: int) -> Task:
     return make_task(template, int(seed), params.machine(machine))
 
 
+class Playable(Protocol):
+    """What an episode needs of a task, ours or imported."""
+
+    @property
+    def template(self) -> str: ...
+    @property
+    def instruction(self) -> str: ...
+    @property
+    def files(self) -> dict[str, File]: ...
+    @property
+    def seed(self) -> int: ...
+
+
+P = TypeVar("P", bound=Playable)
+
+
 def play(
-    task: Task, terminal: Terminal, ask: Callable[[str], str], say: Callable[[str], None], turns: int = 16
+    task: P,
+    terminal: Terminal,
+    ask: Callable[[str], str],
+    say: Callable[[str], None],
+    turns: int = 16,
+    judge: Callable[[P, Terminal], Verdict] = grade,  # type: ignore[assignment]
 ) -> Verdict:
     """Let ``ask`` give the commands, one a turn, until it says ``done``, ends its input or has no turn left."""
     terminal.reset(task.files, task.seed)
@@ -58,7 +79,7 @@ def play(
                 say(text.removesuffix("\n"))
     else:
         say("No turns left.")
-    verdict = grade(task, terminal)
+    verdict = judge(task, terminal)
     say(f"Reward {verdict.reward}." + "".join(f" Does not hold: {f}." for f in verdict.failed))
     for finding in verdict.tampering:
         say(f"Flagged: {finding}")

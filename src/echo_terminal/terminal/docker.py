@@ -44,7 +44,8 @@ from echo_terminal.terminal.terminal import (
     Observation,
 )
 
-IMAGE = "echo-terminal/debian:trixie"
+IMAGE = "echo-terminal/tasks:trixie"
+DOCKERFILE = "src/echo_terminal/tasks/image"
 CONTROL, OUTPUT = "/run/control", "/run/output"
 LABEL = "echo-terminal"
 NOT_STARTED = (125, 126, 127)  # what ``exec`` reports for itself
@@ -298,6 +299,16 @@ class DockerTerminal(PersistentShell):
                     file = tar.extractfile(member)
                     contents[f"/{member.name}"] = file.read() if file else b""
         return digest(event.text, shell.variables(declared), tree, contents)
+
+    def commit(self) -> str:
+        """Freeze what the episode has left, as an image of its own; returns its id. The episode goes on.
+
+        Raises:
+            RuntimeError: no episode.
+        """
+        if self._container is None:
+            raise RuntimeError("no episode: call reset first")
+        return str(self._container.commit().id)
 
     def _remove(self) -> None:
         if self._socket is not None:

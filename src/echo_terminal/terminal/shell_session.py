@@ -68,7 +68,9 @@ trap 'kill -KILL $shell' HUP
 exec 4<&0 5>/dev/null
 {prepare}
 exec 0<&5 1>&5 2>&5
-while :; do
+quick=0
+while ((quick < 1000)); do  # where nobody holds the input any more, every shell ends at once
+  begun=$SECONDS
   SHLVL=0 {become}bash --noprofile --norc --noediting -i <&4 4<&- 5>&- &
   shell=$!
   while wait $shell; code=$?; kill -0 $shell; do :; done
@@ -78,6 +80,7 @@ while :; do
     set -- /proc/[0-9]*
     (($# > 1)) || break
   done
+  ((quick = SECONDS - begun < 2 ? quick + 1 : 0))
   printf '\\0!%d\\0' $code >&{events}
 done
 """
