@@ -88,7 +88,10 @@ FORGERIES = [
 def test_forged_rewards_pay_nothing_and_are_flagged(template, commands, terminal):
     task = make_task(template, 3, make_machine(1))
     verdict = play(terminal, task, commands)
-    assert verdict.reward == 0 and verdict.tampered and verdict.failed
+    assert verdict.reward == 0 and verdict.failed
+    if commands[-1].split("> ")[-1].startswith("/") and not terminal.list("/logs"):
+        return  # the engine keeps the agent out of this folder
+    assert verdict.tampered
     # nor do they beside the right solution
     verdict = play(terminal, task, [*[s.command for s in task.oracle], *commands])
     assert verdict.reward == 0 and verdict.tampered and not verdict.failed
