@@ -49,6 +49,8 @@ _LEAVES = re.compile(r"\b(?:exit|logout|exec|kill|set|trap)\b")
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
 _SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)")
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
+_STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
+_TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 SIGNALLED = frozenset({134, 137, 139, 143, 152, 153})
 
@@ -133,6 +135,8 @@ class VirtualTerminal:
             self._timeout = timeout
             self._rebuild()
         shell, chunks = self._open, []
+        if _TIMES.search(command):
+            virtual_tree.settle_times(shell, self._clock, new=_STORES.search(command) is not None)
         self._python.deadline, self._python.last = time.monotonic() + timeout, None
         text, watched = self._prepare(command.replace("\0", ""))
         before = shell.shell_state().cwd

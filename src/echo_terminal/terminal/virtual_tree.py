@@ -10,7 +10,7 @@ from bashkit import Bash, FileSystem
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
 from echo_terminal.terminal.shims.call import Clock
 from echo_terminal.terminal.shims.dates import format_time
-from echo_terminal.terminal.terminal import CLOCK, Entry, File
+from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
 
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
@@ -66,6 +66,21 @@ def restore(
             lines.append(f"touch -t {format_time(seconds, '%Y%m%d%H%M.%S')} {_quoted(path)}")
     if lines:
         shell.execute_sync("\n".join(lines))
+
+
+def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
+    """Give files and folders that carry the host's time the episode's; those written by commands too if ``new``."""
+    fs, end = shell.fs(), float("inf") if new else clock.ready
+    paths = [
+        path
+        for root in WRITABLE
+        for path, entry, stamp in walk(fs, root)
+        if clock.start <= stamp < end and stamp not in clock.kept and entry.kind != "link"
+    ]
+    when = format_time(CLOCK, "%Y%m%d%H%M.%S")
+    for start in range(0, len(paths), 500):
+        names = " ".join(_quoted(path) for path in (HOME, *paths[start : start + 500]))
+        shell.execute_sync(f"touch -t {when} {names}")
 
 
 def _quoted(text: str) -> str:

@@ -20,6 +20,7 @@ from echo_terminal.terminal.shims import (
     files,
     listing,
     modes,
+    naming,
     small,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
@@ -43,6 +44,10 @@ ON_FILES: Mapping[str, Program] = {
     "stat": describing.stat,
     "du": describing.du,
     "date": dates.date,
+    "comm": naming.comm,
+    "realpath": naming.realpath,
+    "chown": naming.owner,
+    "chgrp": naming.owner,
     "diff": diffing.diff,
     "sqlite3": database.sqlite,
     "zcat": small.zcat,

@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 import sqlite3
 import time
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.shims.call import Call
+from echo_terminal.terminal.shims.dates import format_time
+from echo_terminal.terminal.terminal import CLOCK
 
 SECONDS = 10.0
 BYTES = 64 << 20
@@ -58,6 +61,8 @@ def sqlite(call: Call) -> None:
     end = time.monotonic() + SECONDS
     database.set_progress_handler(lambda: int(time.monotonic() > end), 10_000)
     database.set_authorizer(_allow)
+    numbers = random.Random(0)
+    database.create_function("random", 0, lambda: numbers.getrandbits(63))
     script = bool(inputs)
     for text in inputs or [call.stdin]:
         if not _run_text(call, database, screen, text, script):
@@ -112,7 +117,7 @@ def _statement(call: Call, database: sqlite3.Connection, screen: Screen, text: s
     if not text.strip().rstrip(";").strip():
         return True
     try:
-        cursor = database.execute(text)
+        cursor = database.execute(text.replace("'now'", f"'{format_time(CLOCK, '%F %T')}'"))
         names = [column[0] for column in cursor.description or ()]
         rows = cursor.fetchall()
     except sqlite3.Error as error:

@@ -62,6 +62,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"^bash: fg: current: no such job$", "bash: fg: no job control"),
     (r"^diff: missing operand$(?!\n.*Try ')",
      "diff: missing operand after 'diff'\nTry 'diff --help' for more information."),
+    (r"^jq: invalid JSON: EOF while parsing an? \w+ at (line \d+) (column \d+)$",
+     r"parse error: Unfinished JSON term at EOF at \1, \2"),
+    (r"^bash: exec: (\S+): command not found$", r"bash: exec: \1: not found"),
     (r"^bash: eval: line \d+: (syntax error.*)$", r"bash: \1"),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
@@ -92,8 +95,43 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
             text = re.sub(rf"^({names}): {re.escape(folder)}/", r"\1: ", text, flags=re.M)
     for pattern, new in _COMPILED:
         text = pattern.sub(new, text)
+    text = _with_words(text, command)
     if text.startswith("+"):
         text = _TRACE.sub(r"+\1 ", _HELPERS.sub("", text))
+    return text
+
+
+def _with_words(text: str, command: str) -> str:
+    """The texts that repeat words of the command line which bashkit leaves out."""
+    if "tr: missing operand after SET1" in text and (
+        m := re.search(r"\btr (?:-\w+ )*(['\"]?)([^'\" |;]+)\1", command)
+    ):
+        hint = "Two strings must be given when translating.\nTry 'tr --help' for more information."
+        text = text.replace("missing operand after SET1", f"missing operand after '{m[2]}'\n{hint}")
+    if "jq: error: " in text and (m := re.search(r"\bjq (?:-\S+ )*(['\"]?)(.*?)\1(?: |$)", command)):
+        program, end = m[2], "jq: 1 compile error"
+        unexpected = "syntax error, unexpected $end (Unix shell quoting issues?) at <top-level>, line 1:"
+        text = re.sub(
+            r"^jq: error: (?:expected closing bracket|unexpected end.*)$",
+            lambda _: f"jq: error: {unexpected}\n{program}{' ' * (len(program) - 1)}\n{end}",
+            text,
+            flags=re.M,
+        )
+        text = re.sub(
+            r"^(jq: error: \w+/\d+ is not defined)$",
+            lambda found: f"{found[1]} at <top-level>, line 1:\n{program}\n{end}",
+            text,
+            flags=re.M,
+        )
+    if "xargs" in command:
+        text = re.sub(r"^bash: (\S+): command not found$", rf"xargs: \1: {NO_ENTRY}", text, flags=re.M)
+    if re.search(r"\btimeout ", command):
+        text = re.sub(
+            r"^bash: (\S+): command not found$",
+            rf"timeout: failed to run command '\1': {NO_ENTRY}",
+            text,
+            flags=re.M,
+        )
     return text
 
 
@@ -105,12 +143,15 @@ _CODES = (
     (r"^gzip: .*: unknown suffix -- ignored", 2),
     (r"^tar: unrecognized option", 64),
     (r"^xxd: .*: No such file", 2),
+    (r"^parse error: ", 4),
 )
 _COMPOUND = re.compile(r"[|;&\n<]")
 
 
 def exit_code(stderr: str, command: str, code: int) -> int:
     """The real exit code of a simple command that failed with a real error text."""
+    if 0 < code < 126 and re.search(r"\|\s*xargs\b[^|;&]*$", command):
+        return 123
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
     return next((real for pattern, real in _CODES if re.search(pattern, stderr, re.M)), code)
