@@ -45,3 +45,56 @@ def _kills() -> list[Row]:
 
     with tempfile.TemporaryDirectory() as folder:
         return random_kills(Path(folder))
+
+
+@benchmark("world/speed")
+def _speed() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import speed
+
+    return speed()
+
+
+@benchmark("world/fidelity")
+def _fidelity() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import fidelity
+
+    return fidelity(Path("tests/data"))
+
+
+@benchmark("world/determinism")
+def _determinism() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import determinism
+
+    return determinism()
+
+
+@benchmark("world/endurance")
+def _endurance() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import endurance
+
+    return endurance()
+
+
+@benchmark("world/task-table")
+def _task_table() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import task_table
+
+    return task_table()
+
+
+@benchmark("world/engines-agree")
+def _engines_agree() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import engines_agree
+
+    return engines_agree()
+
+
+@benchmark("harness/fuzz")
+def _fuzz() -> list[Row]:
+    from echo_terminal.agent.fuzz import fuzz_parser
+    from echo_terminal.tasks.benchmarks import row
+
+    result = fuzz_parser(1_000_000, seed=0)
+    return [
+        row("fuzzed_turns_without_an_exception", result.inputs, "turns", ">= 1e6", result.inputs >= 10**6)
+    ]
