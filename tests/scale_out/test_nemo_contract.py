@@ -222,7 +222,7 @@ def test_the_hooks_that_we_hang_on_exist():
     assert [a.arg for a in train.args.args][:6] == [
         "policy",
         "policy_generation",
-        "dataloader",
+        "wrapped_dataloader",
         "val_dataloader",
         "tokenizer",
         "loss_fn",
