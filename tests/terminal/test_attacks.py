@@ -12,6 +12,7 @@ from echo_terminal.terminal.terminal import EngineUnavailable, File, Status, ope
 
 LIMIT = 0.6  # seconds given to each attack
 ENGINES = ("virtual", "bubblewrap", "docker")
+FILES = {"/home/user/data.txt": File(b"mine\n")}
 
 BOMBS = {
     "fork bomb": ":(){ :|:& };:",
@@ -76,15 +77,30 @@ def canary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def opened():
+    """Terminals by engine; a container, slow to make, serves all attacks one after another."""
+    engines: dict[str, object] = {}
+    yield engines
+    for engine in engines.values():
+        engine.close()
+
+
 @pytest.fixture(params=ENGINES)
-def terminal(request: pytest.FixtureRequest):
+def terminal(request: pytest.FixtureRequest, opened):
     try:
-        engine = open_terminal(request.param)
+        fresh = request.param not in opened
+        engine = (
+            opened.setdefault(request.param, open_terminal(request.param)) if fresh else opened[request.param]
+        )
     except EngineUnavailable as error:
         pytest.skip(str(error))
-    engine.reset({"/home/user/data.txt": File(b"mine\n")}, seed=1)
-    yield engine
-    engine.close()
+    if fresh or request.param != "docker":
+        engine.reset(FILES, seed=1)
+    else:
+        engine.run("exit")
+        engine.run("cd /home/user; rm -rf ./* /tmp/*; rm -f /dev/shm/big; echo mine > data.txt")
+    return engine
 
 
 def strike(terminal, command: str, limit: float = LIMIT):
@@ -120,7 +136,7 @@ def test_status_of_limits(terminal) -> None:
 
 def test_host_files_and_environment(terminal, canary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOST_TOKEN", "host-secret")
-    terminal.reset({}, seed=1)
+    terminal.reset(FILES, seed=1)
     secret = canary / "secret.txt"
     for command in (
         f"cat {secret}; ls {canary}; cat /proc/1/root{secret}; cat /proc/self/root{secret}; cat ../..{secret}",

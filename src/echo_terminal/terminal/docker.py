@@ -49,7 +49,7 @@ DOCKERFILE = "src/echo_terminal/tasks/image"
 CONTROL, OUTPUT = "/run/control", "/run/output"
 LABEL = "echo-terminal"
 NOT_STARTED = (125, 126, 127)  # what ``exec`` reports for itself
-PATIENCE = 1.0  # seconds in which a shell must answer a question of the harness
+PATIENCE = 0.5  # seconds after which we look whether a silent shell is being starved
 KINDS = {"f": "file", "d": "directory", "l": "link"}
 
 
@@ -177,8 +177,9 @@ class DockerTerminal(PersistentShell):
         if self.params.as_image:
             return shell.supervisor("exec 3>&1; ulimit -c 0", self.events)
         unpack = f"tar -xpf {CONTROL}/files.tar -C / && touch -d @{CLOCK} {HOME} || exit"
-        become = "setpriv --reuid 1000 --regid 1000 --clear-groups --no-new-privs "
-        return shell.supervisor(f"exec 3>&1; {unpack}; unset HOSTNAME; ulimit -c 0", self.events, become)
+        variables = " ".join(f"{name}={value}" for name, value in {**ENVIRONMENT, "SHLVL": "0"}.items())
+        become = f"env -i {variables} setpriv --reuid 1000 --regid 1000 --clear-groups --no-new-privs "
+        return shell.supervisor(f"exec 3>&1; {unpack}; ulimit -c 0", self.events, become)
 
     def run(self, command: str, timeout: float = 10.0) -> Observation:
         """See ``Terminal.run``. NUL bytes of ``command`` are dropped, as bash drops them."""
@@ -214,15 +215,22 @@ class DockerTerminal(PersistentShell):
         self._streams = (f"{OUTPUT}/out.{self._count}", f"{OUTPUT}/err.{self._count}")
         self.send(shell.step(shlex.quote(command), self.state_file, *self._streams, self.events, code))
 
-    def _report(self, patience: float, *streams: str) -> list[str] | None:
+    def _report(self, *streams: str) -> list[str] | None:
+        """Ask the shell; None where it has no room to answer, which is not the same as taking its time."""
         self._count += 1
         self.send(shell.report(self.tag, self.output_bytes + 1, streams, self.events))
-        event = self.expect(time.monotonic() + patience, kind="report")
+        event = self.expect(time.monotonic() + PATIENCE, kind="report")
+        if event.kind == "timeout" and not self._full():
+            event = self.expect(time.monotonic() + START, kind="report")
         return event.text.split(" ") if event.kind == "report" else None
+
+    def _full(self) -> bool:
+        assert self._container is not None
+        return len(self._container.top()["Processes"]) > self.max_processes // 2
 
     def collect(self) -> tuple[bytes, bytes, int] | None:
         count = self.count_processes()
-        found = self._report(START, *self._streams) if count < self.max_processes else None
+        found = self._report(*self._streams) if count < self.max_processes else None
         if found is None or len(found) != 3:
             return None
         self.send(f"command -p rm -f {' '.join(self._streams)}\n")
@@ -233,7 +241,7 @@ class DockerTerminal(PersistentShell):
 
     def count_processes(self) -> int:
         """As the shell sees them; one that cannot even answer is crowded out."""
-        found = self._report(PATIENCE)
+        found = self._report()
         return int(found[0]) - 2 if found else self.max_processes  # without the supervisor and the reporter
 
     def interrupt(self) -> None:
