@@ -60,9 +60,5 @@ $(STAMP): constraints.txt pyproject.toml
 	@touch $(VENV)/.installing
 	@available=$$(df -Pk . | awk 'NR == 2 {print $$4}'); [ "$$available" -gt 4000000 ] || \
 	  { echo "error: $$((available / 1024)) MB free on this disk, the install needs 4000: free some space" >&2; exit 1; }
-ifeq ($(shell uname -s),Linux)
-	@# torch first and alone: on Linux the package index alone would bring its CUDA build, ten times the size.
-	$(VENV)/bin/python -m pip install -q --no-compile --no-deps --retries 1 --find-links https://download.pytorch.org/whl/cpu/torch/ torch
-endif
 	$(VENV)/bin/python -m pip install -q --no-compile -e '.[dev]'
 	@rm $(VENV)/.installing && touch $(STAMP)
