@@ -72,7 +72,7 @@ def verdict(estimate: Estimate, p_holm: float, claim: Claim) -> tuple[str, str]:
     """The verdict and the reason for it, in words."""
     low, high, t = estimate.low, estimate.high, claim.threshold
     if estimate.seeds < claim.min_seeds:
-        return "inconclusive", f"{estimate.seeds} seeds, {claim.min_seeds} are needed"
+        return "inconclusive", f"seeds: {estimate.seeds} of the {claim.min_seeds} that a verdict needs"
     if math.isnan(low) or math.isnan(high):
         return "inconclusive", "the interval has no finite bound"
     holds = {"above": low > t, "below": high < t, "within": -t < low and high < t}[claim.expect]

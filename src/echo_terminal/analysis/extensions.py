@@ -112,6 +112,9 @@ def ce_and_passing(results: Results, paper: Path) -> Figure:
                 label=f"{label(start)}, {label(objective)}",
             )
         axis.set(title=suite, xlabel="held-out CE, nats a token")
+        middle = sum(axis.get_xlim()) / 2  # a twentieth of a nat at least: less is no difference to show
+        axis.set_xlim(min(axis.get_xlim()[0], middle - 0.025), max(axis.get_xlim()[1], middle + 0.025))
+        axis.set_ylim(min(0.0, axis.get_ylim()[0]), max(5.0, axis.get_ylim()[1]))
     axes[0, 0].set_ylabel("pass rate, %")
     style.legend(figure, axes.flat, 4)
     return figure

@@ -44,7 +44,8 @@ def _pass_curves(results: Results, starts: list[str]) -> Figure:
             for objective, runs in panels[start, column].items():
                 style.curve(axis, runs, objective, label(objective), 100)
             axis.set_title(f"{label(start)}: {column}")
-            axis.set_ylim(bottom=0)
+            axis.set_ylim(0, max(5.0, axis.get_ylim()[1]))
+            style.step_axis(axis)
             if i == len(rows) - 1:
                 axis.set_xlabel("training step")
         axes[i, 0].set_ylabel("pass rate, %")
@@ -106,14 +107,14 @@ def heldout_ce(results: Results, paper: Path) -> Figure:
         raise NotRun("no start has held-out CE of both GRPO and ECHO in this profile")
     ours = len(panels)
     for model, rows in published.load("heldout_ce", paper).groupby("model", sort=False):
-        panels[f"{model}, {style.PUBLISHED_NOTE}"] = {
+        panels[f"{model}\n{style.PUBLISHED_NOTE}"] = {
             line["suite"]: {
                 "before RL": (line["before_rl"], np.nan, np.nan),
                 "after ECHO": (line["after_echo"], np.nan, np.nan),
             }
             for line in rows.to_dict("records")
         }
-    columns = max(2, min(3, ours))
+    columns = 3 if len(panels) in (3, 5) else 2
     figure, axes = style.grid(-(-len(panels) // columns), columns, 1.5)
     for axis in axes.flat[len(panels) :]:
         axis.axis("off")
@@ -182,6 +183,7 @@ def env_only(results: Results, paper: Path) -> Figure:
             axis.plot(run["step"], 100 * run["pass_rate"], marker="^s"[i % 2], color=colour, label=text)
             axis.fill_between(run["step"], low, high, color=colour, alpha=0.15, linewidth=0)
         axis.set(title=target, xlabel="env-only step")
+        style.step_axis(axis)
     axes[0, 0].set_ylabel("pass rate, %")
     style.legend(figure, axes.flat)
     return figure
@@ -211,5 +213,6 @@ def warning_ce(results: Results, paper: Path) -> Figure:
                 )
         axis.set(title=label(start), xlabel="training step", ylabel="nats a token")
         style.log_scale(axis)
+        style.step_axis(axis)
     style.legend(figure, axes.flat)
     return figure

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -149,9 +150,9 @@ def write_tables(
 ) -> tuple[dict[str, Path], dict[str, str]]:
     """Write every table whose results exist in four forms: (Typst paths by name, rule by name of the others)."""
     makers: dict[str, Callable[[], render.Table]] = {
-        name: (lambda make=make: make(results, published)) for name, make in tables.TABLES.items()
+        name: partial(make, results, published) for name, make in tables.TABLES.items()
     }
-    makers["claims"] = lambda: claims.table(rows)
+    makers["claims"] = partial(claims.table, rows)
     written, left_out = {}, {}
     for name, make in makers.items():
         try:

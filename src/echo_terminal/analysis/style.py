@@ -19,7 +19,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
 WIDE, NARROW = 6.5, 3.4
 COLOURS = {
@@ -96,6 +96,11 @@ def curve(axis: Axes, runs: pd.DataFrame, objective: str, name: str, scale: floa
         axis.fill_between(
             steps, scale * runs.min(axis=0), scale * runs.max(axis=0), color=colour, alpha=0.18, linewidth=0
         )
+
+
+def step_axis(axis: Axes) -> None:
+    """Whole numbers on the x axis: steps have no fractions."""
+    axis.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
 
 
 def log_scale(axis: Axes) -> None:
