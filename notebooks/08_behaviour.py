@@ -11,11 +11,11 @@
 # ---
 
 # %% [markdown]
-# # 08 · How do the agents behave?
+# # 08 · Behaviour
 #
-# Attempts and turns of the evaluation lie in Delta tables; Spark computes every statistic below (the embedded engine, or a cluster, by one
-# setting). A statistic is a ratio of two sums; its interval resamples tasks, since the turns of one task are not independent. Suites are never
-# pooled. Runs are compared at their last step.
+# Two policies with one pass rate can work in different ways. Every attempt and every turn of the evaluation lies in Delta tables; Spark computes the
+# statistics below, on the embedded engine or a cluster by one setting. A statistic is a ratio of two sums (errors over commands, say). Suites are
+# never pooled, and attempts that were lost to the engine are in no statistic.
 
 # %% tags=["parameters"]
 params_file = "params.yaml"
@@ -28,111 +28,346 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown, display
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
-from echo_terminal.analysis.behaviour import report
-from echo_terminal.analysis.statistics import t_mean
+from echo_terminal.analysis.behaviour import OUTCOMES, PHASES, collect, first_success, report
+from echo_terminal.analysis.behaviour_changes import changes
 from echo_terminal.lake.spark import connect, load
 from echo_terminal.pipeline.stage import Stage
+from echo_terminal.tasks.lexicon import NAMES
 
 stage = Stage.open("08_behaviour", params_file)
 p = stage.params
 sns.set_theme(style="whitegrid", context="notebook")
 
+WORDS = {
+    "pass": "passes", "no_verdict": "has no verdict", "turns": "turns an attempt", "action_tokens": "action tokens an attempt",
+    "output_tokens": "output tokens an attempt", "unfinished": "runs out of turns or context", "timed_out": "has a time-out",
+    "malformed_any": "has a malformed call", "looping": "loops (one command three times)", "errors": "commands that fail",
+    "timeouts": "commands stopped at the time limit", "repeats": "commands run before", "new_output": "output that is new",
+    "changed_state": "turns that change the state", **{f"phase_{x}": f"turns that {x}" for x in PHASES},
+    "phase_malformed": "malformed turns", **{f"after_error_{o}": f"errors then {o.replace('_', ' ')}" for o in OUTCOMES},
+}  # fmt: skip
+COUNTS = ("turns", "action_tokens", "output_tokens")
+COLOURS = {"start": "#7F7F7F", "grpo": "#D55E00", "echo": "#0072B2"}  # the arms in the pictures
+
+
+def number(statistic, value):
+    """A count, or a share in percent."""
+    return f"{value:.1f}" if statistic in COUNTS else f"{100 * value:.1f} %"
+
+
+def change(row):
+    """A change with its interval; of shares in points."""
+    scale, unit = (1, "") if row.statistic in COUNTS else (100, " points")
+    return f"{scale * row.change:+.1f}{unit} [{scale * row.low:+.1f}, {scale * row.high:+.1f}]"
+
+
+def sentence(row):
+    """One statistic of both arms, in words."""
+    shares = number(row.statistic, row.grpo), number(row.statistic, row.echo)
+    return f"*{WORDS[row.statistic]}*: GRPO {shares[0]}, ECHO {shares[1]}; {change(row)}"
+
+
+# %% [markdown]
+# ## What lies in the lake?
+#
+# One lake a policy: the starting policies and every snapshot that notebook 05 evaluated. Behaviour is read at the last step; the snapshots serve the
+# question of when a task was first solved.
+
 # %%
 spark = connect(p.lake)
 evaluated = stage.checkpoint_folder("05_evaluate")
-runs = [spec.key for spec in stage.items("04_train")]
-lakes = [evaluated / f"{start}-start" / "lake" for start in p.matrix.starts]
-lakes += [evaluated / f"{run}-{p.train.steps:04d}" / "lake" for run in runs]
-attempts, turns = (
-    reduce(DataFrame.unionByName, [load(spark, lake, table) for lake in lakes])
-    for table in ("attempts", "turns")
+points = pd.read_parquet(
+    stage.input("05_evaluate/attempts.parquet"), columns=["start", "objective", "seed", "step"]
 )
+points = points.drop_duplicates().sort_values(["start", "objective", "seed", "step"])
+points["lake"] = [
+    f"{r.start}-start" if r.objective == "start" else f"{r.start}-{r.objective}-{r.seed}-{r.step:04d}"
+    for r in points.itertuples()
+]
+final = points[points["step"].isin([0, p.train.steps])]
+
+
+def table(name, lakes):
+    return reduce(DataFrame.unionByName, [load(spark, evaluated / lake / "lake", name) for lake in lakes])
+
+
+attempts, turns = table("attempts", final["lake"]), table("turns", final["lake"])
 tables = report(attempts, turns)
-for name, table in tables.items():
-    table.to_parquet(stage.output(f"{name}.parquet"), index=False)
+for name in ("command_mix", "phase_flow"):
+    tables[name].to_parquet(stage.output(f"{name}.parquet"), index=False)
 statistics = tables["statistics"]
+arms = [o for o in COLOURS if o in set(statistics["objective"])]
 statistics[["statistic", "start", "objective", "seed", "suite", "value", "low", "high"]].to_parquet(
     stage.output("behaviour.parquet"), index=False
 )
-display(Markdown(f"{attempts.count():,} attempts and {turns.count():,} turns of {len(lakes)} policies."))
-
-# %% [markdown]
-# ## Table 3: what does ECHO change in how an agent works?
-#
-# On `val`, mean over seeds; the change is ECHO − GRPO with Student's interval over the paired seeds.
-
-# %%
-val = statistics[(statistics["suite"] == "val") & (statistics["objective"] != "start")]
-rows = []
-for (start, statistic), cell in val.groupby(["start", "statistic"], sort=False):
-    wide = cell.pivot_table(index="seed", columns="objective", values="value")
-    if {"grpo", "echo"} <= set(wide) and wide.notna().all().all():
-        change, _ = t_mean((wide["echo"] - wide["grpo"]).to_numpy())
-        rows.append(
-            {"start": start, "statistic": statistic, "grpo": wide["grpo"].mean(), "echo": wide["echo"].mean()}
-            | {"change": change.value, "low": change.low, "high": change.high, "seeds": len(wide)}
-        )
-changes = pd.DataFrame(rows)
-changes.to_csv(stage.output("changes.csv"), index=False)
-display(changes.round(3))
-clear = changes[(changes["low"] > 0) | (changes["high"] < 0)]
-said = [f"{r.statistic} {r.change:+.3f} ({r.start})" for r in clear.itertuples()]
+counted = tables["attempt_sums"].groupby("suite")[["attempts"]].sum()
+counted = counted.join(tables["turn_sums"].groupby("suite")[["turns", "commands"]].sum())
+display(counted)
 display(
     Markdown(
-        f"Of {len(changes)} comparisons, {len(clear)} have an interval that leaves out 0: {'; '.join(said) or 'none'}. "
-        "No correction for the number of comparisons: read single rows with care."
+        f"{counted['attempts'].sum():,} attempts with {counted['turns'].sum():,} turns of {len(final)} policies at their last step."
     )
 )
 
 # %% [markdown]
-# ## Which commands?
+# ## What does ECHO change in how an agent works?
+#
+# The paper's table 3 and more. The change is ECHO − GRPO over the common seeds; its 95 % interval resamples seeds and tasks, both arms together.
+
+# %%
+sums = [tables[name] for name in ("attempt_sums", "turn_sums", "repeat_sums")]
+changed = changes([frame[frame["objective"] != "start"] for frame in sums])
+changed.to_csv(stage.output("changes.csv"), index=False)
+val = changed[changed["suite"] == "val"]
+seeds = int(val["seeds"].min()) if len(val) else 0
+caveat = (
+    f"{seeds} seeds a start"
+    if seeds > 1
+    else "one seed a start: the interval speaks of tasks alone, and another seed may well turn the sign"
+)
+for start, rows in val.groupby("start"):
+    clear = rows[(rows["low"] > 0) | (rows["high"] < 0)]
+    lines = "\n".join(f"- {sentence(row)}" for row in clear.itertuples())
+    display(
+        Markdown(
+            f"**{start}**, `val`: {len(clear)} of {len(rows)} statistics have an interval that leaves out 0"
+            + (f":\n\n{lines}" if len(clear) else ".")
+        )
+    )
+display(
+    Markdown(
+        f"Caveat: {caveat}; no correction for the number of statistics (one in twenty leaves out 0 by chance)."
+    )
+)
+
+# %%
+shares = val[~val["statistic"].isin(COUNTS)]
+starts = list(val["start"].unique())
+fig, axes = plt.subplots(
+    1,
+    max(1, len(starts)),
+    figsize=(4.6 + 3.2 * len(starts), 0.27 * shares["statistic"].nunique() + 1.4),
+    sharey=True,
+    squeeze=False,
+)
+order = [name for name in WORDS if name in set(shares["statistic"])][::-1]
+for ax, start in zip(axes[0], starts, strict=False):
+    rows = shares[shares["start"] == start].set_index("statistic").reindex(order)
+    ax.axvline(0, color="#444444", lw=1)
+    ax.hlines(range(len(order)), 100 * rows["low"], 100 * rows["high"], color=COLOURS["echo"], lw=2)
+    ax.plot(100 * rows["change"], range(len(order)), "o", color=COLOURS["echo"], ms=5)
+    ax.set(title=start, xlabel="ECHO − GRPO (points, 95 %)")
+axes[0][0].set_yticks(range(len(order)), [WORDS[name] for name in order])
+fig.tight_layout()
+plt.show()
+
+# %% [markdown]
+# ## Is it the same on the other suites?
+#
+# The same statistics, by suite; never pooled.
+
+# %%
+shown = changed[
+    changed["statistic"].isin(["pass", "turns", "errors", "repeats", "malformed_any", "unfinished"])
+].copy()
+shown["text"] = [
+    f"{number(r.statistic, r.grpo)} → {number(r.statistic, r.echo)}, {change(r)}" for r in shown.itertuples()
+]
+shown["statistic"] = shown["statistic"].map(WORDS)
+with pd.option_context("display.max_colwidth", 60):
+    display(shown.pivot(index=["start", "suite"], columns="statistic", values="text").fillna("–"))
+display(Markdown("GRPO → ECHO, change [95 % interval]."))
+
+# %% [markdown]
+# ## Which commands do they run?
+#
+# Site tools have names that no other program has; they count as one.
 
 # %%
 mix = tables["command_mix"]
-mix = mix[mix["suite"] == "val"].copy()
-top = mix.groupby("program")["commands"].sum().nlargest(12).index
-mix["program"] = mix["program"].where(mix["program"].isin(top), "others")
-shares = mix.groupby(["start", "objective", "program"])["commands"].sum().rename("n").reset_index()
-shares["share"] = shares["n"] / shares.groupby(["start", "objective"])["n"].transform("sum")
-if shares.empty:
-    display(Markdown("No command was run on `val`."))
+mix = mix[(mix["suite"] == "val") & mix["objective"].isin(arms)].assign(
+    program=lambda d: d["program"].where(~d["program"].isin(NAMES), "site tool")
+)
+top = mix.groupby("program")["commands"].sum().nlargest(10).index
+mix["program"] = mix["program"].where(mix["program"].isin(top), "others").replace("", "(unclear)")
+by_program = mix.groupby(["start", "objective", "program"])[["commands", "errors"]].sum().reset_index()
+by_program["share"] = by_program["commands"] / by_program.groupby(["start", "objective"])[
+    "commands"
+].transform("sum")
+if by_program.empty:
+    display(Markdown("No policy ran a command on `val`."))
 else:
-    grid = sns.catplot(shares, kind="bar", y="program", x="share", hue="objective", col="start", height=4)
-    grid.set_axis_labels("share of commands on val", "").set_titles("{col_name}")
+    ordered = (
+        by_program.groupby("program")["commands"]
+        .sum()
+        .sort_values(ascending=False)
+        .drop("others", errors="ignore")
+    )
+    grid = sns.catplot(
+        by_program,
+        kind="bar",
+        y="program",
+        x="share",
+        hue="objective",
+        col="start",
+        order=[*ordered.index, *[name for name in ["others"] if name in set(by_program["program"])]],
+        palette=COLOURS,
+        hue_order=arms,
+        height=3.8,
+    )
+    grid.set_axis_labels("share of the commands on val", "").set_titles("{col_name}")
     plt.show()
+for start, rows in by_program.groupby("start"):
+    wide = rows.pivot(index="program", columns="objective", values="share").fillna(0.0)
+    if {"grpo", "echo"} <= set(wide):
+        distance = (wide["grpo"] - wide["echo"]).abs().sum() / 2
+        display(
+            Markdown(
+                f"**{start}**: {100 * distance:.0f} % of the commands would have to be others for the two mixes to be equal "
+                f"(total variation); {100 * wide.loc['site tool', 'echo'] if 'site tool' in wide.index else 0:.0f} % of ECHO's are site tools."
+            )
+        )
+
+# %% [markdown]
+# ## How does an attempt go?
+#
+# *Look* reads, *edit* writes, *run* executes something else (site tools among them), *verify* is a test or a look after something was done, *stop* is the
+# done signal. Height: share of the attempts that are still on in that turn.
+
+# %%
+flow = tables["phase_flow"]
+flow = (
+    flow[flow["suite"] == "val"]
+    .groupby(["start", "objective", "turn", "phase_of_turn"])["n"]
+    .sum()
+    .reset_index()
+)
+starts = list(flow["start"].unique())
+fig, axes = plt.subplots(
+    len(starts),
+    len(arms),
+    figsize=(3.6 * len(arms), 2.3 * len(starts) + 0.7),
+    sharex=True,
+    sharey=True,
+    squeeze=False,
+)
+palette = dict(zip(PHASES, sns.color_palette("colorblind", len(PHASES)), strict=True))
+for row, start in zip(axes, starts, strict=True):
+    for ax, arm in zip(row, arms, strict=True):
+        cell = flow[(flow["start"] == start) & (flow["objective"] == arm)]
+        wide = (
+            cell.pivot(index="turn", columns="phase_of_turn", values="n")
+            .reindex(columns=list(PHASES))
+            .fillna(0.0)
+        )
+        (wide / wide.loc[0].sum()).plot.bar(stacked=True, ax=ax, color=palette, width=0.85, legend=False)
+        ax.set(title=f"{start}, {arm}", xlabel="turn", ylabel="share of attempts")
+        ax.tick_params(axis="x", rotation=0)
+        ax.grid(axis="x", visible=False)
+fig.legend(
+    *axes[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=len(PHASES), frameon=False
+)
+fig.tight_layout(rect=(0, 0, 1, 0.94))
+plt.show()
 
 # %% [markdown]
 # ## What follows an error?
 #
-# After a command that failed: the same step done right (`repaired`), the same command again (`repeated`), another failure, a malformed call, or
-# the end of the episode.
+# After a command that failed: another that works (*repaired*), the same again (*repeated*), another failure, a malformed call, or the end.
 
 # %%
-after = val[val["statistic"].str.startswith("after_error_")].copy()
-after["then"] = after["statistic"].str.removeprefix("after_error_")
-if after.empty:
+one = statistics[
+    (statistics["suite"] == "val") & statistics["statistic"].str.startswith("after_error_")
+].copy()
+one["then"] = one["statistic"].str.removeprefix("after_error_").str.replace("_", " ")
+if one.empty:
     display(Markdown("No command failed on `val`."))
 else:
     grid = sns.catplot(
-        after, kind="bar", x="then", y="value", hue="objective", col="start", errorbar=("pi", 100), height=3.4
+        one,
+        kind="bar",
+        x="then",
+        y="value",
+        hue="objective",
+        col="start",
+        errorbar=("pi", 100),
+        palette=COLOURS,
+        hue_order=arms,
+        height=3.2,
     )
-    grid.set_axis_labels("", "share of errors").set_titles("{col_name}").tick_params(axis="x", rotation=30)
+    grid.set_axis_labels("", "share of the errors").set_titles("{col_name}").tick_params(
+        axis="x", rotation=30
+    )
     plt.show()
+for row in val[
+    val["statistic"].isin(["errors", "after_error_repaired", "after_error_repeated"])
+].itertuples():
+    display(Markdown(f"**{row.start}**, {sentence(row)}"))
+display(
+    Markdown(
+        "Bars are means over seeds, whiskers their range. Commands may fail on purpose: asking a tool for its usage is an error too."
+    )
+)
 
 # %% [markdown]
-# ## Phases of work
-
-# %%
-phases = val[val["statistic"].str.startswith("phase_")].copy()
-phases["phase"] = phases["statistic"].str.removeprefix("phase_")
-display(phases.pivot_table(index=["start", "phase"], columns="objective", values="value").round(3))
-
-# %% [markdown]
-# ## Loops, repeats, and how much of the output was new
+# ## Do they go in circles, and how much of what they read is new?
 #
-# A loop is one command run three times or more, word for word, in one attempt.
+# A loop is one command three times or more, word for word, in one attempt. Output is new in lines that the same attempt did not show before.
 
 # %%
-rest = val[val["statistic"].isin(["looping", "repeats", "new_output", "errors", "unfinished"])]
-display(rest.pivot_table(index=["start", "statistic"], columns="objective", values="value").round(3))
+for row in val[val["statistic"].isin(["repeats", "looping", "new_output"])].itertuples():
+    display(Markdown(f"**{row.start}**, {sentence(row)}"))
+
+# %% [markdown]
+# ## When was a task first solved?
+#
+# Share of `val` tasks with at least one passed attempt at an evaluated step up to then. A task never solved is censored at the last step; the curve
+# depends on the number of tries at each step, which is the same for both arms.
+
+# %%
+on_val = table("attempts", points["lake"]).where(F.col("suite") == "val")
+first = collect(first_success(on_val))
+first.to_csv(stage.output("first_success.csv"), index=False)
+trained = first[first["objective"].isin(arms[1:])]
+steps = sorted(points.loc[points["objective"] != "start", "step"].unique())
+solved = pd.DataFrame(
+    {
+        "start": start,
+        "objective": objective,
+        "seed": seed,
+        "step": step,
+        "solved": (run["first_success"] <= step).mean(),
+    }
+    for (start, objective, seed), run in trained.groupby(["start", "objective", "seed"])
+    for step in steps
+)
+grid = sns.relplot(
+    solved,
+    x="step",
+    y="solved",
+    hue="objective",
+    col="start",
+    kind="line",
+    marker="o",
+    errorbar=("pi", 100),
+    palette=COLOURS,
+    hue_order=arms[1:],
+    height=3.2,
+)
+grid.set_axis_labels("step", "share of val tasks solved so far").set_titles("{col_name}").set(ylim=(0, 1))
+plt.show()
+last = solved[solved["step"] == steps[-1]].groupby(["start", "objective"])["solved"].mean().unstack()
+for start, row in last.iterrows():
+    display(
+        Markdown(
+            f"**{start}**: by step {steps[-1]}, "
+            + ", ".join(
+                f"{name.upper()} has solved {100 * value:.0f} % of the tasks at least once"
+                for name, value in row.items()
+            )
+            + "."
+        )
+    )
+display(Markdown("Lines are means over seeds, bands the range of seeds."))

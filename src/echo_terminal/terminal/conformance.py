@@ -25,6 +25,8 @@ from echo_terminal.terminal.terminal import (
     open_terminal,
 )
 
+_DURATION = re.compile(r"(?<=\bin )\d+\.\d{3}s\b|(?<=\t)\d+m\d+\.\d{3}s$", re.M)  # of unittest and of `time`
+
 
 @dataclass(frozen=True)
 class Case:
@@ -105,16 +107,22 @@ def answers(
 def compare(
     cases: Sequence[Case], tested: Iterable[Observation], reference: Iterable[Observation]
 ) -> list[Row]:
-    """Rows of exact agreement of standard output, standard error and exit code."""
+    """Rows of exact agreement of standard output, standard error and exit code; measured durations count as equal."""
     rows = []
     for case, ours, theirs in zip(cases, tested, reference, strict=True):
-        same = (ours.stdout, ours.stderr, ours.exit_code) == (theirs.stdout, theirs.stderr, theirs.exit_code)
+        same = _essence(ours) == _essence(theirs)
         error = theirs.exit_code != 0 or theirs.stderr != ""
         rows.append(Row(case.family, case.command, same, error, ours, theirs))
     return rows
 
 
-def run_conformance(corpus: Sequence[Case], fixture: Fixture, engines: tuple[Terminal, Terminal]) -> list[Row]:
+def _essence(seen: Observation) -> tuple[str, str, int]:
+    return _DURATION.sub("a moment", seen.stdout), _DURATION.sub("a moment", seen.stderr), seen.exit_code
+
+
+def run_conformance(
+    corpus: Sequence[Case], fixture: Fixture, engines: tuple[Terminal, Terminal]
+) -> list[Row]:
     """Run a corpus on a tested and a reference engine."""
     tested, reference = engines
     return compare(corpus, answers(tested, corpus, fixture), answers(reference, corpus, fixture))
@@ -189,7 +197,9 @@ def report(rows: Sequence[Row]) -> str:
     """Tables of families and differences; the last line states the agreement."""
     lines = [f"{'family':<40} {'exact':>6} {'of':>6} {'%':>6}"]
     families = by_family(rows)
-    lines += [f"{name:<40} {exact:>6} {total:>6} {_percent(exact, total):>6}" for name, exact, total in families]
+    lines += [
+        f"{name:<40} {exact:>6} {total:>6} {_percent(exact, total):>6}" for name, exact, total in families
+    ]
     lines.append("")
     for family, command, what, reason in differences(rows):
         lines += [f"{family}: {command!r}", f"    {what}", f"    reason: {reason or 'not listed'}"]
@@ -203,7 +213,9 @@ def _percent(part: int, whole: int) -> str:
 
 def conformance(
     corpus: Annotated[Path, typer.Option(help="JSON Lines with the keys family and command.")],
-    fixture: Annotated[Path | None, typer.Option(help="Folder of files; a built-in project without it.")] = None,
+    fixture: Annotated[
+        Path | None, typer.Option(help="Folder of files; a built-in project without it.")
+    ] = None,
     tested: Annotated[str, typer.Option(help="The engine under test.")] = "virtual",
     reference: Annotated[str, typer.Option(help="The engine that is right.")] = "bubblewrap",
     recorded: Annotated[

@@ -30,7 +30,7 @@ from pydantic import Field
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import shell_session as shell
-from echo_terminal.terminal.persistent_shell import START, PersistentShell
+from echo_terminal.terminal.persistent_shell import PersistentShell
 from echo_terminal.terminal.rooted import READ_LIMIT
 from echo_terminal.terminal.state import digest
 from echo_terminal.terminal.terminal import (
@@ -49,6 +49,7 @@ DOCKERFILE = "src/echo_terminal/tasks/image"
 CONTROL, OUTPUT = "/run/control", "/run/output"
 LABEL = "echo-terminal"
 NOT_STARTED = (125, 126, 127)  # what ``exec`` reports for itself
+ANSWER = 5.0  # seconds that it may take to answer where it is not
 PATIENCE = 0.5  # seconds after which we look whether a silent shell is being starved
 KINDS = {"f": "file", "d": "directory", "l": "link"}
 
@@ -221,7 +222,7 @@ class DockerTerminal(PersistentShell):
         self.send(shell.report(self.tag, self.output_bytes + 1, streams, self.events))
         event = self.expect(time.monotonic() + PATIENCE, kind="report")
         if event.kind == "timeout" and not self._full():
-            event = self.expect(time.monotonic() + START, kind="report")
+            event = self.expect(time.monotonic() + ANSWER, kind="report")
         return event.text.split(" ") if event.kind == "report" else None
 
     def _full(self) -> bool:

@@ -1,7 +1,8 @@
 """Starting policies: what a published checkpoint is to the paper, made here from a random start.
 
 1. *copying*: rows whose only regularity is repetition (a pre-trained model can copy; a random start cannot);
-2. *language*: what novices type and terminals answer, each episode on a machine of its own: how terminals talk,
+2. *language*: what novices type and terminals answer, each episode on a machine of its own: how terminals
+talk,
    and no fact of any one machine (instructions are read and not learnt: their names are drawn at random);
 3. *format*: the actions of novice episodes without mistakes of form, so that calls are well formed.
 
@@ -47,12 +48,14 @@ OnStep = Callable[[str, int, float], None]
 class PretrainParams(StrictModel):
     """How a base is made: novice episodes of ``templates`` in turn, each on a machine of its own.
 
-    ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``); a template named twice comes twice as
-    often.
+    ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``); of
+    ``candidates`` random starts the one is kept that passes most tasks on further machines of their own:
+    whether a model of this size learns to follow a list of names within the budget is a matter of luck.
     """
 
     templates: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ("site_two", "fetch_value")
     episodes: int = Field(2400, ge=1)
+    candidates: int = Field(2, ge=1)
     noise: float = Field(0.1, ge=0, le=1)
     reads_usage: float = Field(0.5, ge=0, le=1)
     copying_length: int = Field(96, ge=16)

@@ -46,7 +46,6 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"^cut: you must specify a list of fields$", "cut: you must specify a list of bytes, characters, or fields"),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*unclosed group$", r"\1: Unmatched ( or \\("),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*unopened group$", r"\1: Unmatched ) or \\)"),
-    (r"^(sed: -e expression #\d+, char \d+: unknown option to `s'): .*$", r"\1"),
     (rf"^awk: fatal: (?:cannot open file|can't open source file) `(.*)' for reading: {NO_ENTRY}$",
      rf"awk: cannot open \1 ({NO_ENTRY})"),
     (r"^awk: cmd\. line:\d+: fatal: function `(\w+)' not defined$", r"awk: line 2: function \1 never defined"),
@@ -64,7 +63,8 @@ _RULES: tuple[tuple[str, str], ...] = (
      "diff: missing operand after 'diff'\nTry 'diff --help' for more information."),
     (r"^jq: invalid JSON: EOF while parsing an? \w+ at (line \d+) (column \d+)$",
      r"parse error: Unfinished JSON term at EOF at \1, \2"),
-    (r"^bash: exec: (\S+): command not found$", r"bash: exec: \1: not found"),
+    (r"^jq: invalid JSON: expected value at line 1 column 1$",
+     "parse error: Invalid numeric literal at line 2, column 0"),
     (r"^bash: eval: line \d+: (syntax error.*)$", r"bash: \1"),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
@@ -123,6 +123,14 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
+    text = re.sub(
+        r"(sed: -e expression #\d+, char )(\d+)(: unknown option to `s')(?:: .*)?$",
+        lambda found: f"{found[1]}{int(found[2]) + 1}{found[3]}",
+        text,
+        flags=re.M,
+    )
+    if m := re.match(r"\s*exec (\S+)", command):
+        text = text.replace(f"bash: {m[1]}: command not found", f"bash: exec: {m[1]}: not found")
     if "xargs" in command:
         text = re.sub(r"^bash: (\S+): command not found$", rf"xargs: \1: {NO_ENTRY}", text, flags=re.M)
     if re.search(r"\btimeout ", command):
@@ -145,12 +153,12 @@ _CODES = (
     (r"^xxd: .*: No such file", 2),
     (r"^parse error: ", 4),
 )
-_COMPOUND = re.compile(r"[|;&\n<]")
+_COMPOUND = re.compile(r"[;&\n]")
 
 
 def exit_code(stderr: str, command: str, code: int) -> int:
-    """The real exit code of a simple command that failed with a real error text."""
-    if 0 < code < 126 and re.search(r"\|\s*xargs\b[^|;&]*$", command):
+    """The real exit code of a simple command or pipeline that failed with a real error text."""
+    if 0 < code < 126 and not stderr.startswith("xargs: ") and re.search(r"\|\s*xargs\b[^|;&]*$", command):
         return 123
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
