@@ -90,7 +90,7 @@ complete_runs(
     keys=dict.fromkeys(candidates, key),
 )
 limits = p.harness.model_copy(update={"max_turns": p.tasks.suites["train"].turns})
-on_machines = [t for t in expand(p.tasks.suites["train"].templates) if TEMPLATES[t].needs_machine]
+on_machines = [t for t in expand(p.tasks.suites["train"].templates) if TEMPLATES[t].needs]
 scored = {"templates": on_machines, "harness": limits, "params": p.evaluate, "seed": p.seed}
 scores = run_parallel(
     candidate_score,
