@@ -1,0 +1,113 @@
+"""The virtual engine against recorded answers of real bash (Debian 12: bash 5.2.15, coreutils 9.1, mawk 1.3.4)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from echo_terminal.terminal import conformance as c
+from echo_terminal.terminal.python_sandbox import check_available
+from echo_terminal.terminal.sessions import compare_states, generate, states
+from echo_terminal.terminal.terminal import CLOCK, HOME, EngineUnavailable, File, Observation, open_terminal
+
+DATA = Path(__file__).parents[1] / "data"
+TASK_FAMILIES = ("ls", "cat/head/tail", "grep", "find", "sed", "awk", "sort/uniq/cut/tr/wc", "shell language")
+
+
+def rows_of(name, families=None):
+    try:
+        check_available()
+        python = True
+    except EngineUnavailable:
+        python = False
+    cases = [case for case in c.read_corpus(DATA / name) if python or "python" not in case.command]
+    cases = [case for case in cases if families is None or case.family in families]
+    known = c.read_recorded(DATA / "bash_answers.jsonl")
+    terminal = open_terminal("virtual")
+    answers = c.answers(terminal, cases, c.built_in_fixture())
+    return c.compare(cases, answers, [known[case.command] for case in cases])
+
+
+@pytest.fixture(scope="module")
+def first():
+    return rows_of("bash_corpus.jsonl")
+
+
+@pytest.fixture(scope="module")
+def second():
+    return rows_of("bash_corpus_2.jsonl")
+
+
+def share(rows):
+    return sum(row.exact for row in rows) / len(rows)
+
+
+def test_first_corpus_meets_the_targets(first):
+    assert share(first) >= 0.93
+    assert share([row for row in first if row.error]) >= 0.90
+    assert share([row for row in first if row.family in TASK_FAMILIES]) >= 0.97
+
+
+def test_second_corpus_stays_where_it_is(second):
+    assert share(second) >= 0.93
+    assert share([row for row in second if row.error]) >= 0.87
+
+
+def test_every_difference_has_a_reason(first, second):
+    unlisted = [command for _, command, _, reason in c.differences([*first, *second]) if not reason]
+    assert unlisted == []
+
+
+def test_states_of_sessions_agree():
+    expected = [json.loads(line)["states"] for line in (DATA / "sessions_expected.jsonl").open()]
+    sessions = generate(320, seed=11)
+    found = states(open_terminal("virtual"), sessions, c.built_in_fixture())
+    rows = compare_states(sessions, [[s[:16] for s in session] for session in found], expected)
+    assert len(expected) == 320
+    assert sum(row.same for row in rows) / len(rows) >= 0.97
+
+
+def test_report_counts_families_errors_and_all():
+    cases = [c.Case("a", "x"), c.Case("a", "y"), c.Case("b", "z")]
+    tested = [Observation("1\n", "", 0, ""), Observation("", "bad\n", 1, ""), Observation("q", "", 0, "")]
+    real = [Observation("1\n", "", 0, ""), Observation("", "worse\n", 1, ""), Observation("q", "", 0, "")]
+    rows = c.compare(cases, tested, real)
+    assert c.by_family(rows) == [("a", 1, 2), ("b", 1, 1), ("commands that fail", 0, 1), ("all", 2, 3)]
+    assert c.differences(rows) == [("a", "y", "stderr: 'bad\\n' instead of 'worse\\n'", "")]
+    assert c.report(rows).splitlines()[-1] == "exact agreement: 66.7 % (2 of 3)"
+
+
+def test_durations_are_no_difference():
+    one, other = (
+        Observation("", "Ran 1 test in 0.001s\n", 0, ""),
+        Observation("", "Ran 1 test in 0.020s\n", 0, ""),
+    )
+    assert c.compare([c.Case("f", "x")], [one], [other])[0].exact
+
+
+def test_answers_are_read_as_they_were_written(tmp_path):
+    cases = [c.Case("f", "echo é\n")]
+    (tmp_path / "a.jsonl").write_text(c.record(cases, [Observation("é\n", "", 3, "")]), encoding="utf-8")
+    assert c.read_recorded(tmp_path / "a.jsonl") == {"echo é\n": Observation("é\n", "", 3, "")}
+    assert c.read_corpus(tmp_path / "a.jsonl") == cases
+
+
+def test_folder_becomes_a_fixture(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "run.sh").write_text("echo hi\n")
+    (tmp_path / "sub" / "run.sh").chmod(0o755)
+    (tmp_path / "empty dir").mkdir()
+    (tmp_path / "link").symlink_to("sub/run.sh")
+    fixture = c.folder_fixture(tmp_path)
+    assert fixture.files[f"{HOME}/sub/run.sh"].content == b"echo hi\n"
+    assert fixture.files[f"{HOME}/sub/run.sh"].mode == 0o755
+    assert fixture.files[f"{HOME}/link"].link == "sub/run.sh"
+    assert fixture.setup == f"mkdir -p 'empty dir' && touch -d @{CLOCK} . 'empty dir'"
+
+
+def test_an_engine_agrees_with_itself():
+    engines = open_terminal("virtual"), open_terminal("virtual")
+    corpus = [c.Case("f", "ls; date"), c.Case("f", "cat nosuch")]
+    rows = c.run_conformance(corpus, c.Fixture({f"{HOME}/a": File(b"x")}, ""), engines)
+    assert [row.exact for row in rows] == [True, True]
+    assert [row.error for row in rows] == [False, True]

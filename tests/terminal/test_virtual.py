@@ -1,0 +1,167 @@
+"""What only the virtual engine promises: a clock that stands still, repeatable randomness, GNU programs, limits."""
+
+import pytest
+
+from echo_terminal.terminal import python_sandbox
+from echo_terminal.terminal.shims.call import human, quote
+from echo_terminal.terminal.shims.dates import format_time, parse_date
+from echo_terminal.terminal.shims.edits import Hunk, hunks
+from echo_terminal.terminal.shims.messages import real_messages, syntax_error
+from echo_terminal.terminal.shims.modes import parse_mode
+from echo_terminal.terminal.terminal import CLOCK, HOME, EngineUnavailable, File, Status
+from echo_terminal.terminal.virtual import VirtualParams, VirtualTerminal
+
+
+@pytest.fixture
+def terminal():
+    engine = VirtualTerminal()
+    engine.reset({f"{HOME}/a.txt": File(b"alpha\nbeta\n"), f"{HOME}/d/b.txt": File(b"b\n", 0o600)}, seed=3)
+    return engine
+
+
+def out(terminal, command):
+    return terminal.run(command).stdout
+
+
+def test_clock_stands_still(terminal):
+    assert out(terminal, "date") == "Sat Jun  1 00:00:00 UTC 2024\n"
+    assert out(terminal, "date +%s") == f"{CLOCK}\n"
+    assert out(terminal, "date -d 'next month' +%F") == "2024-07-01\n"
+    assert out(terminal, "touch new; stat -c %Y new") == f"{CLOCK}\n"
+    assert out(terminal, "ls -l new") == "-rw-r--r-- 1 user user 0 2024-06-01 00:00 new\n"
+    assert (
+        out(terminal, "touch -d 2024-05-05 old; cp -p old kept; ls -l --time-style=+%F kept").split()[5]
+        == "2024-05-05"
+    )
+
+
+def test_random_sources_follow_the_seed():
+    command = "echo $RANDOM $RANDOM; mktemp; shuf -i 1-9; bash -c 'echo $RANDOM'"
+    seen = []
+    for seed in (1, 1, 2):
+        engine = VirtualTerminal()
+        engine.reset({}, seed)
+        seen.append(out(engine, command))
+    assert seen[0] == seen[1] != seen[2]
+
+
+def test_newer_files_come_first(terminal):
+    assert out(terminal, "echo 1 > one; echo 2 > two; ls -t") == "two\none\na.txt\nd\n"
+    assert out(terminal, "find . -newer a.txt -type f | sort") == "./one\n./two\n"
+
+
+def test_programs_of_other_systems_are_absent(terminal):
+    for name in ("sudo", "tree", "nano", "rg", "yq"):
+        seen = terminal.run(f"{name} x")
+        assert (seen.stdout, seen.stderr, seen.exit_code) == ("", f"bash: {name}: command not found\n", 127)
+
+
+def test_scripts_of_python_run_as_python(terminal):
+    try:
+        python_sandbox.check_available()
+    except EngineUnavailable as reason:
+        pytest.skip(str(reason))
+    terminal.run("printf '#!/usr/bin/env python3\\nimport sys; print(sys.argv[1:])\\n' > s; chmod +x s")
+    assert terminal.run("./s a 'b c'", timeout=20).stdout == "['a', 'b c']\n"
+    seen = terminal.run("python3 -c 'print(1, flush=True)\nwhile True: pass'", timeout=2)
+    assert (seen.stdout, seen.exit_code, seen.status) == ("1\n", 124, Status.TIMEOUT)
+    assert terminal.run("echo alive").stdout == "alive\n"
+
+
+def test_python_without_a_sandbox_says_how_to_allow_it(terminal, monkeypatch):
+    def refuse():
+        raise EngineUnavailable("bubblewrap cannot run here; allow user namespaces")
+
+    monkeypatch.setattr("echo_terminal.terminal.virtual_python.shared_sandbox", refuse)
+    with pytest.raises(EngineUnavailable, match="allow user namespaces"):
+        terminal.run("python3 -c 1")
+    assert out(terminal, "echo fine") == "fine\n"
+
+
+def test_limits_are_reported_as_killed():
+    engine = VirtualTerminal(VirtualParams(max_output=1000, max_commands=500))
+    engine.reset({}, 0)
+    flood = engine.run("yes")
+    assert (len(flood.stdout), flood.exit_code, flood.status) == (1000, 137, Status.KILLED)
+    loop = engine.run("while :; do :; done")
+    assert (loop.exit_code, loop.status) == (137, Status.KILLED)
+    assert out(engine, "echo alive") == "alive\n"
+
+
+def test_nested_eval_ends_at_the_time_limit(terminal):
+    seen = terminal.run('x=\'eval "$x"\'; eval "$x"', timeout=1)
+    assert seen.exit_code in (124, 137)
+    assert out(terminal, "echo alive") == "alive\n"
+
+
+def test_a_new_time_limit_keeps_the_session(terminal):
+    terminal.run("x=5; cd d; chmod 640 b.txt; touch -d 2024-01-02 b.txt")
+    assert terminal.run("echo $x; pwd; stat -c '%a %y' b.txt", timeout=3).stdout == (
+        f"5\n{HOME}/d\n640 2024-01-02 00:00:00.000000000 +0000\n"
+    )
+
+
+def test_syntax_errors_run_nothing_of_their_line(terminal):
+    seen = terminal.run("touch x; if")
+    assert (seen.stderr, seen.exit_code) == ("bash: syntax error: unexpected end of file\n", 2)
+    assert terminal.run("echo a &&").exit_code == 2
+    assert terminal.read(f"{HOME}/x") is None
+
+
+def test_reset_refuses_relative_paths():
+    with pytest.raises(ValueError, match="absolute"):
+        VirtualTerminal().reset({"a.txt": File()}, 0)
+    with pytest.raises(RuntimeError, match="reset"):
+        VirtualTerminal().run("ls")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2024-01-31 +1 month", "2024-03-02 00:00"),  # 31 February is 2 March
+        ("2024-03-01 -1 day", "2024-02-29 00:00"),
+        ("last monday", "2024-05-27 00:00"),  # the clock stands at a Saturday
+        ("2 days ago", "2024-05-30 00:00"),
+        ("1 jan 2024 10:30", "2024-01-01 10:30"),
+        ("2024-05-01 12:00 +0200", "2024-05-01 10:00"),
+        ("@86400", "1970-01-02 00:00"),
+    ],
+)
+def test_dates(text, shown):
+    assert format_time(parse_date(text), "%F %H:%M") == shown
+
+
+def test_wrong_dates_are_refused():
+    for text in ("bogus", "2024-02-30", "25:00"):
+        with pytest.raises(ValueError):
+            parse_date(text)
+
+
+@pytest.mark.parametrize(
+    ("mode", "old", "new"),
+    [("u+x", 0o644, 0o744), ("go=", 0o644, 0o600), ("a=r", 0o755, 0o444), ("755", 0, 0o755), ("g=u", 0o640, 0o660),
+     ("+X", 0o644, 0o644), ("u+q", 0o644, None), ("999", 0o644, None)],
+)  # fmt: skip
+def test_modes(mode, old, new):
+    assert parse_mode(mode, old, folder=False) == new
+
+
+def test_edit_scripts_are_shortest():
+    assert hunks("abc", "abc") == []
+    assert hunks("abcd", "axcyd") == [Hunk(1, 2, 1, 2), Hunk(3, 3, 3, 4)]
+    assert hunks("", "ab") == [Hunk(0, 0, 0, 2)]
+    assert hunks("aab", "aaab") == [Hunk(2, 2, 2, 3)]  # of equal lines the last is the new one
+
+
+def test_words_of_messages():
+    assert quote("a b") == "'a b'" and quote("it's") == '"it\'s"'
+    assert [human(n) for n in (1023, 1024, 10240, 1048576, 1900)] == ["1023", "1.0K", "10K", "1.0M", "1.9K"]
+    text = real_messages("bash: line 1: foo: command not found. Did you mean: for?\n", "foo", (HOME,))
+    assert text == "bash: foo: command not found\n"
+    assert real_messages(f"sort: {HOME}/x: No such file or directory\n", "sort x", (HOME,)) == (
+        "sort: cannot read: x: No such file or directory\n"
+    )
+    assert syntax_error("parse error at line 1, column 6: syntax error near unexpected token `)'") == (
+        "bash: syntax error near unexpected token `)'\n",
+        2,
+    )
