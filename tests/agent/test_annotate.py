@@ -11,4 +11,7 @@ def test_every_segment_is_shown_in_its_colour() -> None:
     transcript.append([3], Role.OUTPUT)
     page = coloured(transcript, lambda ids: {1: "task", 2: "ls <dir>", 3: "a & b"}[ids[0]])
     assert page.index("task") < page.index("ls &lt;dir&gt;") < page.index("a &amp; b")
-    assert f'background:{COLOURS[Role.OUTPUT]};color:#111;padding:0 1px;border-bottom:1px solid #999">a &amp; b' in page
+    assert (
+        f'background:{COLOURS[Role.OUTPUT]};color:#111;padding:0 1px;border-bottom:1px solid #999">a &amp; b'
+        in page
+    )

@@ -98,3 +98,15 @@ def _fuzz() -> list[Row]:
     return [
         row("fuzzed_turns_without_an_exception", result.inputs, "turns", ">= 1e6", result.inputs >= 10**6)
     ]
+
+
+@benchmark("world/containers")
+def _containers() -> list[Row]:
+    from echo_terminal.pipeline.bench import CannotRun
+    from echo_terminal.terminal.benchmarks_real import container_episodes
+    from echo_terminal.terminal.terminal import EngineUnavailable
+
+    try:
+        return container_episodes()
+    except EngineUnavailable as reason:
+        raise CannotRun(str(reason)) from reason

@@ -113,10 +113,7 @@ def determinism(commands: int = 10_000) -> list[Row]:
     """Two processes: byte-identical transcripts over generated sessions of six commands."""
     code = f"from echo_terminal.terminal.measure import session_digest as d; print(d({commands // 6 + 1}, 7))"
     call = [sys.executable, "-c", code]
-    digests = {
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    }
+    digests = {subprocess.run(call, capture_output=True, text=True, check=True).stdout for _ in range(2)}
     return [
         row("different_transcripts_of_two_processes", len(digests) - 1, "digests", "= 0", len(digests) == 1)
     ]

@@ -64,7 +64,10 @@ def generate(count: int, seed: int, length: int = 6) -> list[tuple[str, ...]]:
         sessions.append(
             tuple(
                 draw.choice(STEPS).format(
-                    w=draw.choice(words), v=draw.choice(words), f=draw.choice(FILES), k=draw.choice(NAMES),
+                    w=draw.choice(words),
+                    v=draw.choice(words),
+                    f=draw.choice(FILES),
+                    k=draw.choice(NAMES),
                     n=draw.randint(1, 4),
                 )
                 for _ in range(length)

@@ -51,6 +51,7 @@ _SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
+_REDIRECTS = re.compile(r"[|>]|\$\(|`")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 SIGNALLED = frozenset({134, 137, 139, 143, 152, 153})
 
@@ -137,7 +138,7 @@ class VirtualTerminal:
         shell, chunks = self._open, []
         if _TIMES.search(command):
             virtual_tree.settle_times(shell, self._clock, new=_STORES.search(command) is not None)
-        self._python.deadline, self._python.last = time.monotonic() + timeout, None
+        self._python.start(time.monotonic() + timeout, shell.cancel)
         text, watched = self._prepare(command.replace("\0", ""))
         before = shell.shell_state().cwd
         self._deep = self._deep or "eval" in command
@@ -145,7 +146,7 @@ class VirtualTerminal:
         result = execute(shell, text, lambda out, err: chunks.append((out, err)))
         if self._python.unavailable is not None:
             raise self._python.unavailable
-        stdout, stderr, code, status = self._judge(result, chunks)
+        stdout, stderr, code, status = self._judge(command, result, chunks)
         if status is Status.TIMEOUT and self._child:
             self._rebuild()
         if watched and status is Status.OK:
@@ -214,27 +215,35 @@ class VirtualTerminal:
         self._end = int(context.argv[0])
         return BuiltinResult()
 
-    def _judge(self, result: ExecResult, chunks: list[tuple[str, str]]) -> tuple[str, str, int, Status]:
+    def _judge(
+        self, command: str, result: ExecResult, chunks: list[tuple[str, str]]
+    ) -> tuple[str, str, int, Status]:
         """Both outputs, exit code and status of what bashkit reports."""
         stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
-        limit, over = self.params.max_output, self._python.last.over if self._python.last else ""
+        limit = self.params.max_output
+        python = self._python.last if self._python.last is not None and self._python.last.over else None
+        if python is not None:
+            self._open.clear_cancel()
         if result.error is not None:
             if result.error.startswith("parse error"):
                 stderr, code = syntax_error(result.error)
                 return stdout, stderr, code, status
             stdout, stderr = "".join(out for out, _ in chunks), "".join(err for _, err in chunks)
+            if python is not None and _REDIRECTS.search(command) is None:
+                stdout += python.stdout.decode("utf-8", "replace")
+                stderr += python.stderr.decode("utf-8", "replace")
             if "execution timeout" in result.error:
                 code, status = TIMEOUT_EXIT, Status.TIMEOUT
             elif "limit" in result.error or "budget" in result.error:
                 code, status = KILLED_EXIT, Status.KILLED
-            else:
+            elif python is None:
                 stderr += result.error + "\n"
             stderr = _OF_LIMITS.sub("", stderr)
-        if over in ("output", "disk") or max(len(stdout), len(stderr)) > limit:
+        if python is not None:
+            late = python.over == "time"
+            code, status = (TIMEOUT_EXIT, Status.TIMEOUT) if late else (KILLED_EXIT, Status.KILLED)
+        elif max(len(stdout), len(stderr)) > limit:
             code, status = KILLED_EXIT, Status.KILLED
-        elif over == "time" and status is Status.TIMEOUT and self._python.last is not None:
-            stdout += self._python.last.stdout.decode("utf-8", "replace")
-            stderr += self._python.last.stderr.decode("utf-8", "replace")
         return stdout[:limit], stderr[:limit], code, status
 
     def _after(self, code: int, stderr: str) -> int:

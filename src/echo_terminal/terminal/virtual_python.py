@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bashkit import FileSystem
 
@@ -13,6 +13,8 @@ from echo_terminal.terminal.python_sandbox import Outcome, PythonSandbox
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.terminal import CLOCK, EngineUnavailable, Entry, File
+
+MARGIN = 0.2  # seconds before the limit of the command at which Python must be over, to be reported in time
 
 
 @functools.cache
@@ -24,16 +26,20 @@ def shared_sandbox() -> PythonSandbox:
 class PythonProgram:
     """``python3`` for one episode; ``fixed`` are the files that no command can change.
 
-    ``deadline`` is the host's ``time.monotonic`` at which the running command must be over. ``unavailable`` and
-    ``last`` tell the terminal what happened: no sandbox here, or the outcome of the last run.
+    ``start`` says until when (the host's ``time.monotonic``) the coming command may run and how to stop it where a
+    limit ends Python. ``unavailable`` and ``last`` tell what happened: no sandbox here, or the outcome of the last run.
     """
 
     def __init__(self, fixed: Mapping[str, File]) -> None:
         self.fixed = {p: (Entry("file" if f.link is None else "link", f.mode, len(f.content), f.link), f)
                       for p, f in fixed.items()}  # fmt: skip
-        self.deadline = 0.0
         self.unavailable: EngineUnavailable | None = None
         self.last: Outcome | None = None
+
+    def start(self, deadline: float, stop: Callable[[], None]) -> None:
+        """A command begins."""
+        self._deadline, self._stop = deadline, stop
+        self.unavailable, self.last = None, None
 
     def __call__(self, call: Call) -> None:
         """Run CPython on the episode's files and take over what it changed."""
@@ -43,10 +49,12 @@ class PythonProgram:
             self.unavailable = error
             call.fail(str(error), 126)
             return
-        seconds = max(0.05, self.deadline - time.monotonic())
+        seconds = max(0.05, self._deadline - MARGIN - time.monotonic())
         files = {**self.fixed, **_files(call)}
         outcome = sandbox.run(call.argv, call.stdin.encode(), call.cwd, call.env, files, seconds)
         self.last = outcome
+        if outcome.over:
+            self._stop()
         _apply(call.fs, outcome)
         call.out.append(outcome.stdout.decode("utf-8", "replace"))
         call.err.append(outcome.stderr.decode("utf-8", "replace"))

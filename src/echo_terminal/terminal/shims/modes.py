@@ -8,8 +8,8 @@ import re
 from echo_terminal.terminal.shims.call import Call, UsageError, mode_text, options, quote
 
 UMASK = 0o022
-_CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)")
-_STEP = re.compile(r"([-+=])([rwxXst]*|[ugo])")
+_CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[ugo]|[rwxXst]*))+)")
+_STEP = re.compile(r"([-+=])([ugo]|[rwxXst]*)")
 _SHIFT = {"u": 6, "g": 3, "o": 0}
 
 
