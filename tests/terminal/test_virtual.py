@@ -1,5 +1,7 @@
 """What only the virtual engine promises: a clock that stands still, repeatable randomness, GNU programs, limits."""
 
+import os
+
 import pytest
 
 from echo_terminal.terminal import python_sandbox
@@ -165,3 +167,16 @@ def test_words_of_messages():
         "bash: syntax error near unexpected token `)'\n",
         2,
     )
+
+
+def test_episodes_leave_no_open_files_behind() -> None:
+    """Every interpreter holds file descriptors; a hundred resets must not hold a hundred interpreters."""
+    terminal = VirtualTerminal()
+
+    def play() -> int:
+        for seed in range(100):
+            terminal.reset({}, seed)
+            terminal.run("echo hi > a; cat a")
+        return len(os.listdir("/proc/self/fd"))
+
+    assert play() == play()

@@ -143,7 +143,10 @@ class VirtualTerminal:
         before = shell.shell_state().cwd
         self._deep = self._deep or "eval" in command
         execute = _on_deep_stack if self._deep or _NESTS.search(command) else Bash.execute_sync
-        result = execute(shell, text, lambda out, err: chunks.append((out, err)))
+        try:
+            result = execute(shell, text, lambda out, err: chunks.append((out, err)))
+        finally:
+            self._python.end()
         if self._python.unavailable is not None:
             raise self._python.unavailable
         stdout, stderr, code, status = self._judge(command, result, chunks)

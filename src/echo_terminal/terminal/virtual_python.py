@@ -41,6 +41,11 @@ class PythonProgram:
         self._deadline, self._stop = deadline, stop
         self.unavailable, self.last = None, None
 
+    def end(self) -> None:
+        """The command is over. Its ``stop`` is let go: it holds the interpreter, which holds this program, and a ring
+        through native code is never collected."""
+        del self._stop
+
     def __call__(self, call: Call) -> None:
         """Run CPython on the episode's files and take over what it changed."""
         try:
