@@ -119,7 +119,7 @@ def test_env_only_touches_neither_verifier_nor_reward(start: Policy, monkeypatch
 
     monkeypatch.setattr(Episode, "grade", forbidden)
     objective = ObjectiveParams(
-        kind="env_only", env=EnvTermParams(weight=LambdaParams(value=0.3), filter="clean")
+        kind="env_only", env=EnvTermParams(weight=LambdaParams(value=0.3), filter="valid")
     )
     t = trainer(start, objective)
     before = weights(t)
