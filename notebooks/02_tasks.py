@@ -91,7 +91,7 @@ display(machines)
 display(
     Markdown(
         f"Someone who does not know a machine guesses a sub-command right once in {len(VERBS)} tries. What is learned about the first training "
-        f"machine is of no use on another one: of its {len(machine.tools)} tools, those with the same name and sub-command there: "
+        f"machine is of no use on another one: of its {len(machine.tools)} tools, those with the same name and sub-command there number "
         f"{', '.join(map(str, machines['of them with the same sub-command'].iloc[1:]))}."
     )
 )
