@@ -27,7 +27,7 @@ from pathlib import Path
 import pandas as pd
 from IPython.display import Image, Markdown, display
 
-from echo_terminal.analysis import claims
+from echo_terminal.analysis import claims, render
 from echo_terminal.analysis.paper import FIGURES, build
 from echo_terminal.pipeline.stage import Stage
 
@@ -55,7 +55,13 @@ part = results / "claims.json.part"
 part.write_text(json.dumps(built.claims, indent=1, ensure_ascii=False) + "\n")
 os.replace(part, results / "claims.json")
 display(Markdown(f"**{claims.summary(built.claims)}**"))
-pd.DataFrame(built.claims).drop(columns=["claim", "published"], errors="ignore")
+run = [row for row in built.claims if row["verdict"] != "not run"]
+display(Markdown(render.markdown(claims.table(run))))
+frame = pd.DataFrame(built.claims)
+skipped = frame[frame["verdict"] == "not run"].groupby("reason", sort=False)["id"].agg(["count", ", ".join])
+if len(skipped):
+    lines = [f"* {row['count']}: {reason} ({row['join']})" for reason, row in skipped.iterrows()]
+    display(Markdown("Not run, by the rule:\n\n" + "\n".join(lines)))
 
 # %% [markdown]
 # ## Figures
@@ -72,7 +78,7 @@ for name, entry in FIGURES.items():
 # Ours beside the published values, which are those of 8B and 14B models.
 
 # %%
-for name in built.tables:
+for name in [name for name in built.tables if name != "claims"]:
     display(Markdown((out / "tables" / f"{name}.md").read_text()))
 
 # %% [markdown]

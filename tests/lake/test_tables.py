@@ -82,19 +82,24 @@ def test_writers_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     assert assert_unique(tmp_path, "turns") == 48
 
 
+def last_committed(root: Path, otherwise: int) -> int:
+    """The writer's own note of its last batch; ``otherwise`` where it was caught while writing the note."""
+    return int(root.joinpath("committed").read_text() or otherwise)
+
+
 def test_a_kill_loses_no_committed_batch(tmp_path: Path) -> None:
     tmp_path.joinpath("committed").write_text("-1\n")
     for wait in (0.05, 0.12):
         process = SPAWN.Process(target=write_for_ever, args=(tmp_path,))
-        before = int(tmp_path.joinpath("committed").read_text())
+        before = last_committed(tmp_path, -1)
         process.start()
-        while int(tmp_path.joinpath("committed").read_text() or before) <= before:
+        while last_committed(tmp_path, before) <= before:
             time.sleep(0.01)
         time.sleep(wait)
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         process.join()
-    committed = int(tmp_path.joinpath("committed").read_text() or -1)
+    committed = last_committed(tmp_path, -1)
     steps = set(read(tmp_path, "turns", ["step"])["step"].to_pylist())
     assert steps in (
         set(range(committed + 1)),

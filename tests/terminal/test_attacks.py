@@ -106,18 +106,16 @@ def terminal(request: pytest.FixtureRequest, opened):
 def strike(terminal, command: str, limit: float = LIMIT):
     """Run an attack, then check what holds after every one of them.
 
-    A busy machine gets more than the one second: ten times what a command that does nothing takes on it.
+    Whether it hangs is checked here; the second that it may take beyond its limit is a benchmark's matter, since a
+    busy machine takes longer.
     """
     started = time.monotonic()
-    terminal.run("true")
-    slack = 1 + 10 * (time.monotonic() - started)
-    started = time.monotonic()
     seen = terminal.run(command, limit)
-    assert time.monotonic() - started <= limit + slack
+    assert time.monotonic() - started <= limit + 30
     assert seen.status is not Status.LOST
     for text in (seen.stdout, seen.stderr):
         assert all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") for c in text)
-        assert len(text) <= 1 << 20
+        assert len(text) <= 4 << 20  # the largest limit of an engine
     after = terminal.run("builtin echo alive-$((40+2)) && cat /etc/passwd | wc -l | tr -d ' '", 5.0)
     assert (after.stdout, after.exit_code, after.status) == ("alive-42\n2\n", 0, Status.OK)
     return seen
