@@ -31,7 +31,9 @@ def write_batches(root: Path, writer: int, batches: int) -> None:
 def write_for_ever(root: Path) -> None:
     for batch in range(10_000):
         append(root, "turns", rows_of(0, batch))
-        print(batch, file=(root / "committed").open("w"), flush=True)
+        part = root / "committed.part"
+        part.write_text(f"{batch}\n")
+        part.rename(root / "committed")  # the note is there whole, whenever this process is killed
 
 
 def test_a_repeated_run_adds_nothing(tmp_path: Path) -> None:
@@ -82,24 +84,24 @@ def test_writers_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     assert assert_unique(tmp_path, "turns") == 48
 
 
-def last_committed(root: Path, otherwise: int) -> int:
-    """The writer's own note of its last batch; ``otherwise`` where it was caught while writing the note."""
-    return int(root.joinpath("committed").read_text() or otherwise)
+def last_committed(root: Path) -> int:
+    """The writer's own note of its last batch."""
+    return int((root / "committed").read_text())
 
 
 def test_a_kill_loses_no_committed_batch(tmp_path: Path) -> None:
     tmp_path.joinpath("committed").write_text("-1\n")
     for wait in (0.05, 0.12):
         process = SPAWN.Process(target=write_for_ever, args=(tmp_path,))
-        before = last_committed(tmp_path, -1)
+        before = last_committed(tmp_path)
         process.start()
-        while last_committed(tmp_path, before) <= before:
+        while last_committed(tmp_path) <= before:
             time.sleep(0.01)
         time.sleep(wait)
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         process.join()
-    committed = last_committed(tmp_path, -1)
+    committed = last_committed(tmp_path)
     steps = set(read(tmp_path, "turns", ["step"])["step"].to_pylist())
     assert steps in (
         set(range(committed + 1)),
