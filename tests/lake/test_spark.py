@@ -1,6 +1,8 @@
 """The session, its refusals, and what would happen without them on the embedded engine."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,3 +160,10 @@ def test_jvm_needs_the_full_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pyspark, "__file__", str(tmp_path / "__init__.py"))
     with pytest.raises(SparkUnavailable, match=r"pip install 'echo-terminal\[jvm\]'"):
         check_jvm(SparkParams(engine="jvm"))
+
+
+def test_python_c_and_workers_get_a_session() -> None:
+    """pyspark-client takes `python -c` for its doctests and looks for files that only the JVM edition has."""
+    code = "from echo_terminal.lake import spark; print(spark.connect().range(3).count())"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (run.returncode, run.stdout.strip()) == (0, "3"), run.stderr

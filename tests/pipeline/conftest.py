@@ -1,4 +1,7 @@
-"""A repository in miniature: the real runner and the real settings, two short notebooks."""
+"""A repository in miniature: the real runner, two short notebooks.
+
+The settings classes import torch, which takes seconds in every process; the processes of these tests get a stand-in.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,20 @@ from echo_terminal.pipeline.dvcfile import derive
 
 ROOT = Path(__file__).parents[2]
 
+STAND_IN = """
+import sys, types
+from pydantic import BaseModel, ConfigDict
+
+class Params(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    profile: str
+    seed: int
+
+sections = types.ModuleType("echo_terminal.pipeline.sections")
+sections.Params = Params
+sys.modules[sections.__name__] = sections
+"""
+
 FIRST = """# %% [markdown]
 # # First
 
@@ -25,7 +42,7 @@ import json
 from echo_terminal.pipeline.stage import Stage
 
 stage = Stage.open("01_first", params_file)
-stage.output("numbers.json").write_text(json.dumps([stage.params.seed, stage.params.train.steps]))
+stage.output("numbers.json").write_text(json.dumps([stage.params.seed, stage.params.train["steps"]]))
 print("hello from", stage.profile)
 """
 
@@ -72,8 +89,10 @@ stages:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A committed repository with the profiles cpu (matrix seeds 0 and 1) and smoke (seed 0)."""
+    (tmp_path / "sitecustomize.py").write_text(STAND_IN)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     root = tmp_path / "a repository"  # with a space, on purpose
     for folder in ("notebooks", "code", "profiles/smoke", ".dvc"):
         (root / folder).mkdir(parents=True)

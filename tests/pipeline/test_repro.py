@@ -1,5 +1,6 @@
 """DVC on the repository in miniature: what runs again, what does not, and what is said when something is in the way."""
 
+import json
 import os
 import shutil
 import signal
@@ -14,7 +15,14 @@ from echo_terminal.pipeline import repro
 from echo_terminal.pipeline.digest import digest
 from echo_terminal.pipeline.errors import UserError
 from echo_terminal.pipeline.params import read_params
-from echo_terminal.pipeline.repro import alone, check_disk, check_lock, check_results
+from echo_terminal.pipeline.repro import (
+    alone,
+    check_disk,
+    check_lock,
+    check_results,
+    drop_stale_locks,
+    is_alive,
+)
 from echo_terminal.pipeline.stage import pipeline_of
 
 COMMAND = [sys.executable, "-m", "echo_terminal.pipeline.repro"]
@@ -104,6 +112,25 @@ def test_two_runs_at_once_and_a_lock_left_behind(tmp_path: Path) -> None:
                 pass
     with alone(tmp_path):
         pass
+
+
+def test_locks_of_dead_processes_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "rwlock"
+    drop_stale_locks(path)  # none yet
+    path.write_text("")
+    drop_stale_locks(path)
+    zombie = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    assert zombie.stdout is not None and zombie.stdout.read() == b""  # it has ended, and is not reaped yet
+    time.sleep(0.2)
+    assert not is_alive(zombie.pid)
+    path.write_text(json.dumps({"a": {"write": {"pid": zombie.pid, "cmd": ""}}, "b": {"read": []}}))
+    drop_stale_locks(path)
+    assert not path.exists()
+    zombie.wait()
+    path.write_text(json.dumps({"b": {"read": [{"pid": os.getpid(), "cmd": ""}]}}))
+    with pytest.raises(UserError, match=f"dvc is at work in this folder .process {os.getpid()}."):
+        drop_stale_locks(path)
+    assert path.exists()
 
 
 def test_full_disk(tmp_path: Path) -> None:

@@ -218,7 +218,10 @@ def test_unavailable_says_how_to_allow_it(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_close_leaves_nothing(terminal: BubblewrapTerminal) -> None:
     terminal.run("sleep 60 & sleep 60 &")
-    processes, folder = terminal._processes(), terminal._folder
+    deadline = time.monotonic() + 5  # until the shell's two children show
+    while len(processes := terminal._processes()) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    folder = terminal._folder
     assert len(processes) == 3 and folder is not None
     terminal.close()
     terminal.close()

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,6 +85,10 @@ def connect(params: SparkParams | None = None) -> Any:
 
 
 def _builder() -> Any:
+    main = sys.modules["__main__"]
+    if getattr(main, "__spec__", None) is None and not hasattr(main, "__file__"):
+        # pyspark takes such a process (`python -c`, a pytest-xdist worker) for its own doctests and wants their files
+        main.__spec__ = ModuleSpec("__main__", None)
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import yaml
 
 from echo_terminal.pipeline.digest import digest
@@ -43,6 +44,7 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
     check_disk(root)
     check_lock(root / folder / "dvc.lock")
     with alone(root):
+        drop_stale_locks(root / ".dvc" / "tmp" / "rwlock")
         target = (folder / "dvc.yaml").as_posix()
         command = [sys.executable, "-m", "dvc", "repro"]
         command += [target] if only is None else ["--force", "--single-item", f"{target}:{only}"]
@@ -106,6 +108,33 @@ def alone(root: Path) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def drop_stale_locks(path: Path) -> None:
+    """Remove DVC's record of who reads and writes what if every process in it has ended.
+
+    DVC does so itself, but takes a killed process that nobody has reaped (as in a container) for a live one.
+
+    Raises:
+        UserError: a process is alive.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return
+    for entry in json.loads(path.read_text()).values():
+        for holder in [entry.get("write"), *entry.get("read", [])]:
+            if holder and is_alive(holder["pid"]):
+                raise UserError(
+                    f"dvc is at work in this folder (process {holder['pid']}): wait for it or end it"
+                )
+    path.unlink()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs (one that has ended and waits to be reaped does not)."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def check_results(root: Path, profile: str, specs: list[StageSpec], params: dict[str, object]) -> None:

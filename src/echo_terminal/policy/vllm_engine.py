@@ -94,8 +94,9 @@ class VllmEngine:
         """
         size = self.policy.model.vocab_size
         prompt = (np.arange(24) * 7919 % size).tolist()
+        # no min_tokens: it takes the stop ids out of the distribution, and so out of the log-probs
         parameters = self.vllm.SamplingParams(
-            temperature=1.0, max_tokens=_CANARY_TOKENS, min_tokens=_CANARY_TOKENS, ignore_eos=True,
+            temperature=1.0, max_tokens=_CANARY_TOKENS, ignore_eos=True,
             logprobs=0, detokenize=False, seed=0,
         )  # fmt: skip
         answer = self._generate([prompt], [parameters])[0]

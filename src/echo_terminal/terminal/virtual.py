@@ -84,7 +84,8 @@ class VirtualTerminal:
         Raises:
             ValueError: a path that is not absolute.
         """
-        self._clock, self._code, self._options, self._deep = Clock(time.time()), 0, "", False
+        self._clock, self._code, self._options, self._deep = Clock(), 0, "", False
+        self._cwd = HOME
         fixed = {p: f for p, f in files.items() if not p.startswith(tuple(f"{w}/" for w in WRITABLE))}
         self._python = PythonProgram(fixed)
         self._programs = programs(self._clock, seed)
@@ -131,7 +132,7 @@ class VirtualTerminal:
         started = time.perf_counter()
         if dangling(command):
             text, self._code = syntax_error("syntax error: unexpected end of file")
-            return Observation("", text, self._code, self._open.shell_state().cwd)
+            return Observation("", text, self._code, self._cwd)
         if timeout != self._timeout:
             self._timeout = timeout
             self._rebuild()
@@ -140,7 +141,6 @@ class VirtualTerminal:
             virtual_tree.settle_times(shell, self._clock, new=_STORES.search(command) is not None)
         self._python.start(time.monotonic() + timeout, shell.cancel)
         text, watched = self._prepare(command.replace("\0", ""))
-        before = shell.shell_state().cwd
         self._deep = self._deep or "eval" in command
         execute = _on_deep_stack if self._deep or _NESTS.search(command) else Bash.execute_sync
         try:
@@ -157,8 +157,9 @@ class VirtualTerminal:
             if code in SIGNALLED:
                 code, status = KILLED_EXIT, Status.KILLED
         shell_state = self._open.shell_state()
-        self._options = " ".join(f for n, f in OPTIONS.items() if shell_state.variables.get(n) == "1")
-        folders = (before, shell_state.cwd)
+        variables = shell_state.variables
+        self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
+        folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
         if stderr:
             stderr = real_messages(stderr, command, folders)
             code = exit_code(stderr, command, code)
@@ -169,7 +170,7 @@ class VirtualTerminal:
             normal_form(stdout),
             normal_form(stderr),
             code,
-            shell_state.cwd,
+            self._cwd,
             status,
             time.perf_counter() - started,
         )
@@ -203,7 +204,7 @@ class VirtualTerminal:
     def _interpreted(self, match: re.Match[str]) -> str:
         """The path of a script at a command's place, after ``python3`` where its first line asks for that."""
         fs = self._open.fs()
-        path = match[2] if match[2].startswith("/") else f"{self._open.shell_state().cwd}/{match[2]}"
+        path = match[2] if match[2].startswith("/") else f"{self._cwd}/{match[2]}"
         if not fs.exists(path):
             made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", match.string)
             asks = re.search(r"#!\s*\S*(?:/|env )python3?\b", match.string)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getopt
 import posixpath
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ from bashkit import BuiltinContext, FileSystem
 
 from echo_terminal.terminal.terminal import CLOCK
 
+BORN = time.time()
+LIFETIME = 30 * 86_400  # seconds that a process may live; later stamps were asked for too
 NO_ENTRY = "No such file or directory"
 
 
@@ -46,18 +49,20 @@ class Meta:
 class Clock:
     """Times of files. bashkit stamps what it writes with the host's clock; the episode's clock stands still.
 
-    ``start``: host time at which the episode began; earlier stamps were asked for and are shown as they are.
+    ``start``: host time at which this process began to make file systems (parts of them are shared by episodes);
+    earlier stamps were asked for and are shown as they are.
     ``ready``: host time before the first command; stamps from there on keep their order.
     ``kept``: stamps of files that show another time (copies that preserve it, links of the start).
     """
 
-    start: float = 0.0
+    start: float = BORN
     ready: float = 0.0
     kept: dict[float, float] = field(default_factory=dict)
 
     def shown(self, modified: float) -> float:
         """Seconds since the epoch to show for a stamp of the file system."""
-        return self.kept.get(modified, modified if modified < self.start else float(CLOCK))
+        written = self.start <= modified < self.start + LIFETIME
+        return self.kept.get(modified, float(CLOCK) if written else modified)
 
     def order(self, modified: float) -> float:
         """What to sort by time: the time shown, and among the new the order in which they were written."""

@@ -6,6 +6,7 @@ The clock shows ``terminal.CLOCK`` in UTC and never moves; other time zones are 
 from __future__ import annotations
 
 import calendar
+import functools
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -37,6 +38,7 @@ ISO = {
 _DIRECTIVE = re.compile(r"%([-_0^#]*)(\d*)([EO]?)(:{0,3})(.)", re.S)
 
 
+@functools.lru_cache(maxsize=1024)
 def format_time(seconds: float, pattern: str) -> str:
     """A time in seconds since the epoch by a ``date`` format, in UTC and the C locale."""
     moment = datetime.fromtimestamp(int(seconds // 1), UTC)
