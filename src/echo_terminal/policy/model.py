@@ -4,7 +4,7 @@ Weights are interchangeable with transformers' ``Qwen3ForCausalLM`` (``weights.p
 folders). Inside, the query/key/value and gate/up projections are fused, since at these sizes the number of
 kernel calls is the cost.
 
-Random start: two heads are wired to copy (``init_copying_heads``), which stands in for what a large
+Random start: some heads are wired to copy (``init_copying_heads``), which stands in for what a large
 pre-trained model brings: left to itself a model of this size spends most of its training on learning to
 repeat a name. They are ordinary values of ordinary Qwen3 weights and are trained like all others.
 """
@@ -176,19 +176,23 @@ def new_model(params: ModelParams, vocab_size: int, seed: int) -> Qwen3:
     return model
 
 
-def init_copying_heads(model: Qwen3, generator: torch.Generator) -> None:
-    """Wire two heads so that the random start can copy: "the token after the last place where this token
-    stood".
+LOOK_BACK = (1, 2, 4)  # tokens
 
-    Head 0 of layer 0 attends one token back: channel 0 of every embedding is the constant 1, so its query
-    and key are constant vectors; with the query at angle 0 and the key at angle theta_i in rotary pair i,
-    their score at distance d is the sum of cos((d - 1) theta_i), the largest at d = 1. It writes a
-    projection of the token before into the residual. Head 0 of layer 1 matches that projection against the
-    current token (in slow rotary pairs, where content is not washed out by distance) and writes the matched
-    position's own token.
+
+def init_copying_heads(model: Qwen3, generator: torch.Generator) -> None:
+    """Wire heads so that the random start can copy: "the token after the last place where this token stood".
+
+    Head i of layer 0 attends ``LOOK_BACK[i]`` tokens back (as many heads as there are): channel 0 of every
+    embedding is the constant 1, so its query and key are constant vectors; with the query at angle 0 and the
+    key at angle d theta_j in rotary pair j, their score at distance x is the sum of cos((x - d) theta_j), the
+    largest at x = d. It writes a projection of the token there into the residual. Head 0 of layer 1 matches
+    the projection of the token before against the current token (in slow rotary pairs, where content is not
+    washed out by distance) and writes the matched position's own token. The longer looks back are not matched
+    by wiring; with them every start learns to go on in a list of names, without them one in two does.
     """
     p, (first, second) = model.params, model.blocks[:2]
     dim, width, half, gain = p.head_dim, p.hidden_size, p.head_dim // 2, 2.5
+    group = p.num_heads // p.num_kv_heads
     key_row, value_row = p.num_heads * dim, (p.num_heads + p.num_kv_heads) * dim
 
     def projection() -> Tensor:
@@ -196,19 +200,26 @@ def init_copying_heads(model: Qwen3, generator: torch.Generator) -> None:
         rows[0] = 0  # the constant channel carries no content
         return torch.linalg.qr(rows).Q.T  # [dim, width], orthonormal rows
 
-    read, write, copy = projection(), projection(), projection()
-    with torch.no_grad():
-        model.embed.weight[:, 0] = 1.0
-        query, key = first.qkv.weight[:dim], first.qkv.weight[key_row : key_row + dim]
+    def look_back(head: int, distance: int, read: Tensor, write: Tensor) -> None:
+        at = head * group * dim
+        query = first.qkv.weight[at : at + dim]
+        key = first.qkv.weight[key_row + head * dim : key_row + (head + 1) * dim]
         query.zero_()
         key.zero_()
         for i in range(3):
-            angle = p.rope_theta ** -(i / half)
+            angle = distance * p.rope_theta ** -(i / half)
             query[i, 0], key[i, 0], key[i + half, 0] = 1.0, math.cos(angle), math.sin(angle)
-            for norm in (first.q_norm, first.k_norm):
-                norm.weight[i] = norm.weight[i + half] = gain
-        first.qkv.weight[value_row : value_row + dim] = read
-        first.out.weight[:, :dim] = 0.5 * write.T
+        first.qkv.weight[value_row + head * dim : value_row + (head + 1) * dim] = read
+        first.out.weight[:, at : at + dim] = 0.5 * write.T
+
+    read, write, copy = projection(), projection(), projection()
+    with torch.no_grad():
+        model.embed.weight[:, 0] = 1.0
+        for norm in (first.q_norm, first.k_norm):
+            norm.weight[[0, 1, 2, half, half + 1, half + 2]] = gain
+        look_back(0, LOOK_BACK[0], read, write)
+        for head, distance in enumerate(LOOK_BACK[1 : p.num_kv_heads], 1):
+            look_back(head, distance, projection(), projection())
         slow = [i for i in range(half) if p.rope_theta ** -(i / half) < 0.02]
         slow += [i + half for i in slow]
         query, key = second.qkv.weight[:dim], second.qkv.weight[key_row : key_row + dim]
