@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pyspark.sql import functions as F
 
 from echo_terminal.analysis import behaviour as b
 from echo_terminal.lake import spark as lake
@@ -194,3 +195,16 @@ def test_suites_are_not_pooled(spark: Any, tmp_path: Path) -> None:
     for call in (b.attempt_sums, b.first_success, b.turn_sums, b.repeat_sums, b.command_mix, b.phase_flow):
         with pytest.raises(ValueError, match="never pooled"):
             call(attempts, by=("objective",))
+
+
+def test_a_done_signal_to_be_confirmed_is_a_stop_and_the_time_limit_leaves_an_attempt_unfinished(
+    spark: Any, tmp_path: Path
+) -> None:
+    case: Cases = {("a", 0): [("frob", 1), (None, None), ("ls", 0)], ("b", 0): [("ls", 0)]}
+    attempts, turns = frames(spark, tmp_path, case, a0={"finish": "time", "malformed": 0})
+    asked = turns.withColumn("call", F.when(F.col("turn") == 1, "confirm").otherwise(F.col("call")))
+    table = b.report(attempts, asked)["statistics"]
+    assert value(table, "phase_malformed") == value(table, "after_error_malformed") == 0
+    assert value(table, "phase_stop") == 1 / 4
+    assert value(table, "after_error_gave_up") == 1  # the only error, then the call that asks
+    assert value(table, "unfinished") == 1  # one by time, one by turns

@@ -44,7 +44,7 @@ STATISTICS: dict[str, tuple[str, str]] = {
     "turns": ("attempt_turns", "attempts"),
     "action_tokens": ("action_tokens", "attempts"),
     "output_tokens": ("output_tokens", "attempts"),
-    "unfinished": ("unfinished", "attempts"),  # the turn or context limit ended it
+    "unfinished": ("unfinished", "attempts"),  # a limit of turns, context or time ended it
     "timed_out": ("timed_out", "attempts"),  # some command was stopped at its time limit
     "malformed_any": ("malformed_any", "attempts"),
     "looping": ("looping", "acting"),  # of the attempts that ran a command
@@ -87,7 +87,7 @@ def _kind(call: Column, command: Column) -> Column:
     """look, edit, run, test, stop or malformed, from one turn alone."""
     name = program(command)
     return (
-        F.when(call == "done", "stop")
+        F.when((call == "done") | (command.isNull() & (call == "confirm")), "stop")
         .when(command.isNull(), "malformed")
         .when(command.rlike(_TEST_RUN), "test")
         .when(_writes(command) | name.isin(_EDIT) | command.rlike(r"(^|[ ;|&])sed [^|;]*-i"), "edit")
@@ -99,25 +99,31 @@ def _kind(call: Column, command: Column) -> Column:
 def annotate(turns: DataFrame, attempts: DataFrame | None = None) -> DataFrame:
     """``turns`` with program, phase, error, and what followed an error.
 
-    ``verify`` is a test run, or a look after the attempt has edited or run something. ``outcome`` of a
-    failed command (exit code not 0): the next turn ran the same command (repeated), ran another that
-    succeeded (repaired) or failed (failed_again), did not parse (malformed), or there was none but a done
-    signal (gave_up). Give ``attempts`` to leave out the turns of lost ones.
+    A call that the harness asks to confirm is a stop, not malformed. ``verify`` is a test run, or a look after the
+    attempt has edited or run something. ``outcome`` of a failed command (exit code not 0): the next turn ran the same
+    command (repeated), ran another that succeeded (repaired) or failed (failed_again), did not parse (malformed), or
+    there was none but a done signal (gave_up). Give ``attempts`` to leave out the turns of lost ones.
     """
     if attempts is not None:
         kept = attempts.where(F.coalesce(F.col("finish"), F.lit("")) != "lost").select(*ATTEMPT)
         turns = turns.join(kept, list(ATTEMPT), "left_semi")
-    in_order = Window.partitionBy(*ATTEMPT).orderBy("turn")
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    command, following = F.col("command"), F.lead("command").over(in_order)
+    attempt = Window.partitionBy(*ATTEMPT)
+    command, kind, following = F.col("command"), F.col("kind"), F.col("following")
     error = command.isNotNull() & (F.col("exit_code") != 0)
-    staged = turns.withColumn("program", program(command)).withColumn("kind", _kind(F.col("call"), command))
-    acted = F.coalesce(F.max(F.col("kind").isin("edit", "run").cast("int")).over(before), F.lit(0)) == 1
+    staged = (
+        turns.withColumn("program", program(command))
+        .withColumn("kind", _kind(F.col("call"), command))
+        .withColumn(
+            "following", F.lead(F.struct("kind", "command", "exit_code")).over(attempt.orderBy("turn"))
+        )
+        .withColumn("first_act", F.min(F.when(kind.isin("edit", "run"), F.col("turn"))).over(attempt))
+    )
+    acted = F.coalesce(F.col("first_act") < F.col("turn"), F.lit(False))
     outcome = (
-        F.when(F.lead("turn").over(in_order).isNull() | (F.lead("call").over(in_order) == "done"), "gave_up")
-        .when(following.isNull(), "malformed")
-        .when(following == command, "repeated")
-        .when(F.lead("exit_code").over(in_order) == 0, "repaired")
+        F.when(following.isNull() | (following["kind"] == "stop"), "gave_up")
+        .when(following["kind"] == "malformed", "malformed")
+        .when(following["command"] == command, "repeated")
+        .when(following["exit_code"] == 0, "repaired")
         .otherwise("failed_again")
     )
     phase = F.when((F.col("kind") == "test") | ((F.col("kind") == "look") & acted), "verify").otherwise(
@@ -127,6 +133,7 @@ def annotate(turns: DataFrame, attempts: DataFrame | None = None) -> DataFrame:
         staged.withColumn("error", F.coalesce(error, F.lit(False)))
         .withColumn("outcome", F.when(error, outcome))
         .withColumn("phase_of_turn", phase)
+        .drop("following", "first_act")
     )
 
 
@@ -145,7 +152,7 @@ def attempt_sums(attempts: DataFrame, by: Sequence[str] = BY) -> DataFrame:
         F.sum(F.col("turns").cast("long")).alias("attempt_turns"),
         F.sum(F.col("action_tokens").cast("long")).alias("action_tokens"),
         F.sum(F.col("output_tokens").cast("long")).alias("output_tokens"),
-        _count(F.col("finish").isin("turns", "context"), "unfinished"),
+        _count(F.col("finish").isin("turns", "context", "time"), "unfinished"),
         _count(F.col("timeouts") > 0, "timed_out"),
         _count(F.col("malformed") > 0, "malformed_any"),
     )

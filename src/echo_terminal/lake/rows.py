@@ -62,7 +62,7 @@ def attempt_row(
         "output_tokens": transcript.count(Role.OUTPUT),
         "warning_tokens": transcript.count(Role.WARNING),
         "timeouts": sum(t.status == "timeout" for t in turns),
-        "malformed": sum(t.command is None and t.call != "done" for t in turns),
+        "malformed": sum(t.command is None and t.call not in ("done", "confirm") for t in turns),
         "imagined": sum(t.imagined for t in turns),
         "seconds": sum(t.seconds for t in turns),
     }

@@ -83,7 +83,7 @@ ATTEMPTS = _table(
         "output_tokens": _INT,
         "warning_tokens": _INT,
         "timeouts": _INT,  # commands stopped at their time limit
-        "malformed": _INT,  # turns in which nothing ran
+        "malformed": _INT,  # turns in which nothing ran, done signals (and calls that only confirm one) apart
         "imagined": _INT,  # turns that imitate a reply
         "seconds": _REAL,
         "recorded_at": _INSTANT,
