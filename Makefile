@@ -1,5 +1,14 @@
 # Two commands matter: `make repro` runs the pipeline, `make test` the checks. Both make .venv first if need be.
-#   PROFILE=smoke|cpu|cpu-full|h200|cluster   which parameters (default cpu: params.yaml; the others: profiles/)
+#   repro     bring every stage up to date; a second call with nothing changed runs none
+#   test      lint, type check, tests
+#   figures   every figure, table and the PDF from the results at hand, without training
+#   results   the digest of each result table
+#   site      a static site of the executed notebooks in site/
+#   bench     every benchmark that this machine can run, into results/bench.json
+#   lint      ruff and mypy alone
+#   clean     delete .venv, checkpoints, caches and logs; results stay
+# Settings:
+#   PROFILE=smoke|cpu|sweep|cpu-full|h200|cluster   which parameters (default cpu: params.yaml; the others: profiles/)
 #   PYTHON=/path/to/python3.12                which Python makes .venv (default: the first of 3.11 to 3.13 found)
 
 PROFILE ?= cpu
@@ -16,7 +25,6 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
-	@echo "Targets: repro test figures site results bench lint clean"
 
 repro: $(STAMP)
 	@exec python -m echo_terminal.pipeline.repro --profile $(PROFILE)
@@ -42,23 +50,30 @@ test: lint
 	python -m pytest
 
 clean:
-	rm -rf $(VENV) runs build logs .dvc/cache .dvc/tmp .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .install.tmp .staging runs build logs site .dvc/cache .dvc/tmp .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# An install that was cut short leaves .installing behind and no stamp: it is thrown away and made again.
+# One install at a time: the lock goes with the last process that holds it. An install that was cut short leaves
+# .installing behind and no stamp: it is thrown away and made again.
 $(STAMP): constraints.txt pyproject.toml
-	@touch .writable.tmp 2>/dev/null || { echo "error: cannot write to $(CURDIR): clone into a folder of your own" >&2; exit 1; }; \
-	rm -f .writable.tmp
-	@if [ -e $(VENV)/.installing ]; then echo "the last install was cut short: making $(VENV) again"; rm -rf $(VENV); fi
-	@if [ ! -x $(VENV)/bin/python ]; then \
+	@fail() { echo "error: $$*" >&2; exit 1; }; \
+	( : >> .install.tmp ) 2>/dev/null || fail "cannot write to $(CURDIR): clone into a folder of your own"; \
+	exec 9>> .install.tmp; \
+	flock -n 9 || fail "another make installs in this folder: wait for it, then run the same command again"; \
+	if [ -e $(VENV)/.installing ]; then echo "the last install was cut short: making $(VENV) again"; rm -rf $(VENV); fi; \
+	right() { "$$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; }; \
+	if [ ! -x $(VENV)/bin/python ]; then \
 	  found=; for candidate in $(or $(PYTHON),python3.11 python3.12 python3.13 python3 python); do \
-	    if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then \
-	      found=$$candidate; break; fi; done; \
-	  [ -n "$$found" ] || { echo "error: no Python 3.11, 3.12 or 3.13 here$(if $(PYTHON), ($(PYTHON) is not one)): install one, or name it with PYTHON=/path/to/python" >&2; exit 1; }; \
-	  "$$found" -c 'import venv, ensurepip' 2>/dev/null || { echo "error: $$found cannot make environments: install its venv package (Debian: apt install python3-venv)" >&2; exit 1; }; \
-	  mkdir -p $(VENV) && touch $(VENV)/.installing && "$$found" -m venv $(VENV) || exit 1; \
-	  echo "made $(VENV) with $$($(VENV)/bin/python --version)"; fi
-	@touch $(VENV)/.installing
-	@available=$$(df -Pk . | awk 'NR == 2 {print $$4}'); [ "$$available" -gt 4000000 ] || \
-	  { echo "error: $$((available / 1024)) MB free on this disk, the install needs 4000: free some space" >&2; exit 1; }
-	$(VENV)/bin/python -m pip install -q --no-compile -e '.[dev]'
-	@rm $(VENV)/.installing && touch $(STAMP)
+	    if right "$$candidate"; then found=$$candidate; break; fi; done; \
+	  available=$$(df -Pk . | awk 'NR == 2 {print $$4}'); \
+	  [ "$$available" -gt 4000000 ] || fail "$$((available / 1024)) MB free on this disk, the install needs 4000: free some space"; \
+	  [ -n "$$found" ] || fail "no Python 3.11, 3.12 or 3.13 here$(if $(PYTHON), ($(PYTHON) is not one)): install one, or name it with PYTHON=/path/to/python"; \
+	  "$$found" -c 'import venv, ensurepip' 2>/dev/null || fail "$$found cannot make environments: install its venv package (Debian: apt install python3-venv)"; \
+	  mkdir -p $(VENV) && touch $(VENV)/.installing && "$$found" -m venv $(VENV) || fail "$$found could not make $(VENV): see above"; \
+	  echo "made $(VENV) with $$($(VENV)/bin/python --version)"; \
+	fi; \
+	right $(VENV)/bin/python || fail "$(VENV) is not of Python 3.11, 3.12 or 3.13: delete it (rm -r $(VENV)) and run the same command again"; \
+	touch $(VENV)/.installing; \
+	echo "installing what constraints.txt pins into $(VENV): some minutes the first time, without further lines"; \
+	$(VENV)/bin/python -m pip install -q --no-compile -e '.[dev]' || \
+	  fail "the install failed for the reason above: mend it and run the same command again"; \
+	rm $(VENV)/.installing && touch $(STAMP)

@@ -26,8 +26,9 @@ MODULES = (
         "echo_terminal.tasks.imported_run:import_command",
         "Read foreign tasks: what can run them.",
     ),
+    ("plan", "echo_terminal.scale_out.plan:plan_command", "What a profile costs: tokens, memory, GPU-hours."),
 )
-Profile = Annotated[str, typer.Option(help="smoke, cpu, cpu-full, h200 or cluster")]
+Profile = Annotated[str, typer.Option(help="smoke, cpu, sweep, cpu-full, h200 or cluster")]
 
 
 @app.callback()
