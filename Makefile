@@ -19,6 +19,8 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Old versions of pip warn about source packages without it.
+export PIP_USE_PEP517 := 1
 
 .PHONY: repro test figures results bench site lint clean help
 .DEFAULT_GOAL := help

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-import psutil
-import yaml
 
 from echo_terminal.pipeline.digest import digest
 from echo_terminal.pipeline.dvcfile import StageSpec, stage_key
 from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root, profile_folder
+from echo_terminal.pipeline.locks import TEMPORARY, alone, drop_stale_locks, keep_lock_file, mend_lock_file
 from echo_terminal.pipeline.params import load_params, read_params
 from echo_terminal.pipeline.processes import die_with_parent
 from echo_terminal.pipeline.stage import pipeline_of
@@ -42,9 +37,11 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
             f"{params_file}: profile is {params['profile']!r}, its folder says {profile!r}: make them equal"
         )
     check_disk(root)
-    check_lock(root / folder / "dvc.lock")
     with alone(root):
-        drop_stale_locks(root / ".dvc" / "tmp" / "rwlock")
+        drop_stale_locks(root / TEMPORARY / "rwlock")
+        if mend_lock_file(root, folder):
+            print(f"{folder / 'dvc.lock'} was cut short: put back as the last stage found it", flush=True)
+        keep_lock_file(root, folder)
         target = (folder / "dvc.yaml").as_posix()
         command = [sys.executable, "-m", "dvc", "repro"]
         command += [target] if only is None else ["--force", "--single-item", f"{target}:{only}"]
@@ -68,73 +65,9 @@ def check_disk(root: Path, needed: int = FREE_BYTES) -> None:
     free = shutil.disk_usage(root).free
     if free < needed:
         raise UserError(f"{free >> 20} MB free on this disk, {needed >> 20} are needed: free some space")
-    probe = root / ".dvc" / "tmp"
+    probe = root / TEMPORARY
     probe.mkdir(parents=True, exist_ok=True)
     (probe / "writable").write_text("")
-
-
-def check_lock(path: Path) -> None:
-    """dvc.lock can be read.
-
-    Raises:
-        UserError: it is damaged, by a merge say.
-    """
-    if not path.exists():
-        return
-    try:
-        lock = yaml.safe_load(path.read_text())
-    except yaml.YAMLError:
-        lock = None
-    if not isinstance(lock, dict) or "stages" not in lock:
-        raise UserError(f"{path.name} is damaged: git checkout {path.name}, or delete it to run every stage")
-
-
-@contextmanager
-def alone(root: Path) -> Iterator[None]:
-    """Hold the repository's lock, which the system frees whatever way the process ends.
-
-    Raises:
-        UserError: another run holds it.
-    """
-    with (root / ".dvc" / "tmp" / "repro.lock").open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            raise UserError(
-                f"another run is at work in this folder (process {file.read()}): wait for it or end it"
-            ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        yield
-
-
-def drop_stale_locks(path: Path) -> None:
-    """Remove DVC's record of who reads and writes what if every process in it has ended.
-
-    DVC does so itself, but takes a killed process that nobody has reaped (as in a container) for a live one.
-
-    Raises:
-        UserError: a process is alive.
-    """
-    if not path.exists() or not path.stat().st_size:
-        return
-    for entry in json.loads(path.read_text()).values():
-        for holder in [entry.get("write"), *entry.get("read", [])]:
-            if holder and is_alive(holder["pid"]):
-                raise UserError(
-                    f"dvc is at work in this folder (process {holder['pid']}): wait for it or end it"
-                )
-    path.unlink()
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs (one that has ended and waits to be reaped does not)."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def check_results(root: Path, profile: str, specs: list[StageSpec], params: dict[str, object]) -> None:

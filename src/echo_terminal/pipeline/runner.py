@@ -33,12 +33,14 @@ from echo_terminal.pipeline import provenance
 from echo_terminal.pipeline.dvcfile import StageSpec, content_hash, find_stage, inputs, stage_key
 from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root
+from echo_terminal.pipeline.locks import keep_lock_file
 from echo_terminal.pipeline.params import params_hash, read_params
 from echo_terminal.pipeline.processes import die_with_parent
 from echo_terminal.pipeline.stage import OPENED, STAGING_VARIABLE, pipeline_of
 from echo_terminal.progress import LOG_VARIABLE
 
 KERNEL = "echo-terminal"
+DVC_VARIABLE = "DVC_STAGE"  # set by DVC for the commands of its stages
 # One thread and one hash seed: sums and the order of sets are then the same in every run.
 KERNEL_ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
@@ -254,7 +256,10 @@ def main(argv: list[str] | None = None) -> int:
             if not equals:
                 raise UserError(f"-p {text}: write -p NAME=VALUE")
             item[name] = yaml.safe_load(value)
-        run_stage(find_root(), arguments.stage, arguments.params, item)
+        root = find_root()
+        if DVC_VARIABLE in os.environ:
+            keep_lock_file(root, Path(arguments.params).parent)
+        run_stage(root, arguments.stage, arguments.params, item)
     except KeyboardInterrupt:
         print(f"interrupted: {arguments.stage} left no result; what it trained is kept", file=sys.stderr)
         return 130
