@@ -204,7 +204,7 @@ for i, row in enumerate(shown.itertuples()):
 ax.axvline(summary.loc["all", "share"], color="#D55E00", ls="--", lw=1.2, label="all families")
 ax.set(xlim=(0, 1), xlabel="share exactly as real bash, with Wilson's interval", ylabel="")
 ax.set_title("Fidelity by family of commands", loc="left")
-ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False)
+ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.1), ncols=3, frameon=False)
 ax.grid(axis="y", visible=False)
 fig.tight_layout()
 plt.show()

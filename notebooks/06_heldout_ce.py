@@ -112,7 +112,17 @@ nats["bits_per_byte"] = nats["nats"] / nats["n_bytes"] / 0.6931471805599453
 ends = nats[nats["step"].isin([0, p.train.steps])].copy()
 ends["policy"] = ends["objective"].where(ends["step"] > 0, "before RL")
 grid = sns.catplot(
-    ends, kind="bar", x="suite", y="ce", hue="policy", col="start", errorbar=("pi", 100), height=3.4
+    ends,
+    kind="bar",
+    x="suite",
+    order=p.heldout.suites,
+    y="ce",
+    hue="policy",
+    hue_order=["before RL", *p.matrix.objectives],
+    col="start",
+    errorbar=("pi", 100),
+    height=3.4,
+    aspect=1.6,
 )
 grid.set_axis_labels("", "CE of terminal output (nats a token)").set_titles("{col_name}")
 plt.show()
@@ -131,7 +141,9 @@ for (start, suite), rows in ends.groupby(["start", "suite"]):
 display(Markdown("\n".join(lines)))
 
 # %% [markdown]
-# ## Over training
+# ## When do the arms part?
+#
+# Lines are means over seeds, bands reach from the lowest to the highest seed; each suite has its own scale.
 
 # %%
 grid = sns.relplot(
@@ -139,7 +151,9 @@ grid = sns.relplot(
     x="step",
     y="ce",
     hue="objective",
+    hue_order=p.matrix.objectives,
     col="suite",
+    col_order=p.heldout.suites,
     row="start",
     kind="line",
     errorbar=("pi", 100),
