@@ -15,15 +15,11 @@ from echo_terminal.lake.rows import RunPoint, rollout_rows
 from echo_terminal.lake.tables import Writer
 from echo_terminal.policy.weights import load_policy
 from echo_terminal.progress import LOGGER
-from echo_terminal.tasks.families import expand
 from echo_terminal.tasks.store import read_tasks
 from echo_terminal.tasks.suites import SuiteParams
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import open_terminal
 from echo_terminal.training.objective import EnvTermParams, ObjectiveParams
-from echo_terminal.training.starts import novice_tasks
-
-CANDIDATE_SEEDS = 20_000_000  # first seed of the tasks that choose a base
 
 RESULT = (
     "suite", "task_id", "template", "domain", "machine", "start", "objective", "seed", "step", "attempt", "reward",
@@ -76,25 +72,6 @@ def run_evaluation(
     part = folder / "attempts.parquet.part"
     pd.DataFrame(rows, columns=list(RESULT)).to_parquet(part, index=False)
     return part.rename(folder / "attempts.parquet")
-
-
-def candidate_score(
-    *,
-    policy_folder: Path,
-    templates: Sequence[str],
-    harness: HarnessParams,
-    params: EvaluateParams,
-    seed: int,
-    terminal_options: Mapping[str, Any],
-    count: int = 96,
-) -> float:
-    """Pass rate of a base on fresh tasks, each on a machine of its own: nothing of any suite or machine
-    that is used later."""
-    torch.set_num_threads(1)
-    tasks = list(novice_tasks(expand(templates), CANDIDATE_SEEDS, count))
-    terminals = [open_terminal("virtual", **terminal_options) for _ in range(params.batch)]
-    tried = attempts(load_policy(policy_folder), tasks, harness, params, terminals, tries=1, seed=seed)
-    return pass_rate_of(tried)
 
 
 def side_tables(attempts: pd.DataFrame, objectives: Mapping[str, ObjectiveParams]) -> dict[str, pd.DataFrame]:

@@ -48,14 +48,11 @@ OnStep = Callable[[str, int, float], None]
 class PretrainParams(StrictModel):
     """How a base is made: novice episodes of ``templates`` in turn, each on a machine of its own.
 
-    ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``); of
-    ``candidates`` random starts the one is kept that passes most tasks on further machines of their own:
-    whether a model of this size learns to follow a list of names within the budget is a matter of luck.
+    ``noise`` and ``reads_usage`` describe the novice (``agent.scripted.novice``).
     """
 
     templates: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ("site_two", "fetch_value")
     episodes: int = Field(2400, ge=1)
-    candidates: int = Field(2, ge=1)
     noise: float = Field(0.1, ge=0, le=1)
     reads_usage: float = Field(0.5, ge=0, le=1)
     copying_length: int = Field(96, ge=16)
