@@ -8,7 +8,7 @@
 #   lint      ruff and mypy alone
 #   clean     delete .venv, checkpoints, caches and logs; results stay
 # Settings:
-#   PROFILE=smoke|cpu|sweep|cpu-full|h200|cluster   which parameters (default cpu: params.yaml; the others: profiles/)
+#   PROFILE=smoke|cpu|sweep|silent|random|cpu-full|h200|cluster   which parameters (default cpu: params.yaml; the others: profiles/)
 #   PYTHON=/path/to/python3.12                which Python makes .venv (default: the first of 3.11 to 3.13 found)
 
 PROFILE ?= cpu
@@ -29,10 +29,10 @@ help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
 
 repro: $(STAMP)
-	@exec python -m echo_terminal.pipeline.repro --profile $(PROFILE)
+	@ECHO_TERMINAL_RUN=$$PPID exec python -m echo_terminal.pipeline.repro --profile $(PROFILE)
 
 figures: $(STAMP)
-	@exec python -m echo_terminal.pipeline.repro --profile $(PROFILE) --only 09_paper
+	@ECHO_TERMINAL_RUN=$$PPID exec python -m echo_terminal.pipeline.repro --profile $(PROFILE) --only 09_paper
 
 results: $(STAMP)
 	@exec echo-terminal digest --profile $(PROFILE) --tables

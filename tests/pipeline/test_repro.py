@@ -59,7 +59,11 @@ def test_a_killed_run_goes_on_and_gives_the_digest_of_an_undisturbed_one(
     killed = subprocess.Popen(
         [*COMMAND, "--profile", "smoke"],
         cwd=repository,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "MAKELEVEL": "1"},
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "ECHO_TERMINAL_RUN": str(os.getpid()),
+        },
     )
     deadline = time.monotonic() + 600
     while (

@@ -12,15 +12,37 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+import psutil
+
 from echo_terminal.progress import log_to_file
 
+RUN_VARIABLE = "ECHO_TERMINAL_RUN"  # process id of the command that all this is done for
 _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Be killed when the parent process ends, even by SIGKILL. Linux only: elsewhere this does nothing."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Be killed when the parent process ends, even by SIGKILL; end now if that happened before this call.
+
+    The latter is seen from the process that ``ECHO_TERMINAL_RUN`` names: it is neither this one nor above it. Linux
+    only: elsewhere this does nothing.
+    """
+    if sys.platform != "linux":
+        return
+    tie_to_parent()
+    run = os.environ.get(RUN_VARIABLE)
+    me = psutil.Process()
+    if run is not None and int(run) not in (process.pid for process in (me, *me.parents())):
+        os._exit(1)
+
+
+def tie_to_parent() -> None:
+    """The system call alone: for the moment between fork and exec, where nothing can have happened yet."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def lead_the_run() -> None:
+    """Name this process to its descendants as the one that their work is for."""
+    os.environ[RUN_VARIABLE] = str(os.getpid())
 
 
 def run_parallel(

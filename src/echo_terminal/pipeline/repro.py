@@ -16,7 +16,7 @@ from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root, profile_folder
 from echo_terminal.pipeline.locks import TEMPORARY, alone, drop_stale_locks, keep_lock_file, mend_lock_file
 from echo_terminal.pipeline.params import load_params, read_params
-from echo_terminal.pipeline.processes import die_with_parent
+from echo_terminal.pipeline.processes import RUN_VARIABLE, die_with_parent, lead_the_run, tie_to_parent
 from echo_terminal.pipeline.stage import pipeline_of
 
 FREE_BYTES = 2 << 30
@@ -45,7 +45,7 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
         target = (folder / "dvc.yaml").as_posix()
         command = [sys.executable, "-m", "dvc", "repro"]
         command += [target] if only is None else ["--force", "--single-item", f"{target}:{only}"]
-        if subprocess.run(command, cwd=root, preexec_fn=die_with_parent).returncode:
+        if subprocess.run(command, cwd=root, preexec_fn=tie_to_parent).returncode:
             raise UserError(
                 f"stopped at the stage named above; what succeeded is kept: `make repro PROFILE={profile}` goes on"
             )
@@ -90,8 +90,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--profile", default="cpu")
     parser.add_argument("--only", metavar="STAGE", help="this stage alone, from the results at hand")
     arguments = parser.parse_args(argv)
-    if "MAKELEVEL" in os.environ:
+    if RUN_VARIABLE in os.environ:  # make names itself
         die_with_parent()
+    lead_the_run()
     try:
         value = reproduce(find_root(), arguments.profile, arguments.only)
     except KeyboardInterrupt:
