@@ -212,14 +212,15 @@ def _percent(part: int, whole: int) -> str:
 
 
 def conformance(
-    corpus: Annotated[Path, typer.Option(help="JSON Lines with the keys family and command.")],
+    corpus: Annotated[Path, typer.Option(exists=True, help="JSON Lines with the keys family and command.")],
     fixture: Annotated[
-        Path | None, typer.Option(help="Folder of files; a built-in project without it.")
+        Path | None, typer.Option(exists=True, help="Folder of files; a built-in project without it.")
     ] = None,
     tested: Annotated[str, typer.Option(help="The engine under test.")] = "virtual",
     reference: Annotated[str, typer.Option(help="The engine that is right.")] = "bubblewrap",
     recorded: Annotated[
-        Path | None, typer.Option(help="Recorded answers (JSON Lines) in place of the reference engine.")
+        Path | None,
+        typer.Option(exists=True, help="Recorded answers (JSON Lines) in place of the reference engine."),
     ] = None,
 ) -> None:
     """Run a corpus of commands on two terminals and print how often they agree."""
