@@ -28,7 +28,7 @@ MODULES = (
     ),
     ("plan", "echo_terminal.scale_out.plan:plan_command", "What a profile costs: tokens, memory, GPU-hours."),
 )
-Profile = Annotated[str, typer.Option(help="smoke, cpu, sweep, cpu-full, h200 or cluster")]
+Profile = Annotated[str, typer.Option(help="smoke, cpu, sweep, silent, random, cpu-full, h200 or cluster")]
 
 
 @app.callback()

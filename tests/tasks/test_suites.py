@@ -69,6 +69,12 @@ def test_machines_of_itd_machine_are_never_seen(tasks):
     assert {t.machine for t in by_suite(tasks, "pyterm")} == {None}
 
 
+def test_every_task_on_a_machine_of_its_own():
+    suite = SuiteParams(size=12, templates=("site_two", "set_key"), machines="each")
+    drawn = build_suite(TaskParams(suites={"val": suite}), "val")
+    assert len({t.machine for t in drawn if t.template == "site_two"}) == 6
+
+
 def test_sets_of_tools_are_split_but_every_single_tool_is_trained():
     params = TaskParams(facts=("verb",), train_machines=(1,), suites=core_suites(300, 40))
     tasks = build_suites(params)

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 
 from echo_terminal.config import StrictModel
 from echo_terminal.tasks.families import TEMPLATES, expand, make_task
-from echo_terminal.tasks.machine import FACT_KINDS, Machine, make_machine
+from echo_terminal.tasks.machine import FACT_KINDS, RANDOM_MACHINES, Machine, make_machine
 from echo_terminal.tasks.split import held_out_combination, seeds, tools_of
 from echo_terminal.tasks.task import Task
 
@@ -27,13 +27,13 @@ Integers = Annotated[tuple[int, ...], Field(strict=False)]
 class SuiteParams(StrictModel):
     """One suite: how many tasks, of which templates (or sets of them), on which machines, in how many turns.
 
-    The done signal takes a turn. ``levels`` are the levels of difficulty that may occur (all if None; a template
+    The done signal takes a turn. With ``machines`` "each" every task is on a machine of its own. ``levels`` are the levels of difficulty that may occur (all if None; a template
     that has none of them comes at its hardest).
     """
 
     size: int = Field(ge=0)
     templates: Names
-    machines: Literal["train", "held_out", "none"] = "train"
+    machines: Literal["train", "held_out", "each", "none"] = "train"
     turns: int = Field(default=16, ge=2)
     levels: Integers | None = None
 
@@ -104,7 +104,7 @@ def build_suite(params: TaskParams, name: str, taken: Set[str] = frozenset()) ->
     templates = expand(suite.templates)
     if suite.size and not templates:
         raise ValueError(f"suite {name} has no templates")
-    own = {"train": params.train_machines, "held_out": params.held_out_machines, "none": ()}[suite.machines]
+    own = {"train": params.train_machines, "held_out": params.held_out_machines}.get(suite.machines, ())
     machines: list[Machine | None] = [params.machine(seed) for seed in own] or [None]
     tasks: list[Task] = []
     seen, stream, refused = set(taken), seeds(name, params.seed), 0
@@ -112,6 +112,8 @@ def build_suite(params: TaskParams, name: str, taken: Set[str] = frozenset()) ->
         template = templates[len(tasks) % len(templates)]
         machine = machines[len(tasks) // len(templates) % len(machines)]
         seed = next(stream)
+        if suite.machines == "each":
+            machine = params.machine(RANDOM_MACHINES + seed)
         task = make_task(template, seed, machine, name, _level(template, seed, suite.levels))
         if task.canonical_hash in seen or not _belongs(task, suite):
             refused += 1
