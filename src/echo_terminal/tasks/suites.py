@@ -27,8 +27,8 @@ Integers = Annotated[tuple[int, ...], Field(strict=False)]
 class SuiteParams(StrictModel):
     """One suite: how many tasks, of which templates (or sets of them), on which machines, in how many turns.
 
-    The done signal takes a turn. With ``machines`` "each" every task is on a machine of its own. ``levels`` are the levels of difficulty that may occur (all if None; a template
-    that has none of them comes at its hardest).
+    The done signal takes a turn. With ``machines`` "each" every task is on a machine of its own. ``levels`` are
+    the levels of difficulty that may occur (all if None; a template that has none of them comes at its hardest).
     """
 
     size: int = Field(ge=0)
