@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from echo_terminal.policy import decoder
 from echo_terminal.policy.engine import Engine, Sample, action_logprobs, uniforms
 from echo_terminal.policy.model import ModelParams, new_model
 
@@ -27,11 +28,14 @@ def play(engine: Engine, seeds: list[int], turns: int = 4) -> list[tuple[list[in
     return rows
 
 
-@pytest.fixture(params=[1, 2])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    """Full and grouped attention."""
-    params = ModelParams(hidden_size=48, num_heads=2, num_kv_heads=request.param, head_dim=24)
-    return Engine(new_model(params, 64, seed=4), [STOP], FORBIDDEN, LENGTH)
+@pytest.fixture(params=[(1, False), (2, False), (1, True)], ids=["grouped", "full", "fixed_shapes"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Grouped and full attention, and the fixed-shape decoding of a GPU (shapes small enough to change often)."""
+    heads, fixed = request.param
+    monkeypatch.setattr(decoder, "ROWS_GRAIN", 4)
+    monkeypatch.setattr(decoder, "SPAN_GRAIN", 16)
+    params = ModelParams(hidden_size=48, num_heads=2, num_kv_heads=heads, head_dim=24)
+    return Engine(new_model(params, 64, seed=4), [STOP], FORBIDDEN, LENGTH, graphs=fixed)
 
 
 def test_generation_equals_training_logprobs(engine: Engine) -> None:

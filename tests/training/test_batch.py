@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echo_terminal.agent.transcript import Finish, Role, Transcript, Turn
-from echo_terminal.training.batch import Row, collate, make_batch, micro_batches
+from echo_terminal.policy.groups import micro_batches
+from echo_terminal.training.batch import Row, collate, make_batch
 
 
 def test_masks_are_indexed_by_target(written):

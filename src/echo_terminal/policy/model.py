@@ -92,8 +92,13 @@ class Block(nn.Module):
         [B or 1, T, 1, D/2]."""
         batch, time, _ = x.shape
         qkv = self.qkv(self.input_norm(x)).view(batch, time, self.heads + 2 * self.kv_heads, self.head_dim)
-        q, k, v = qkv.split([self.heads, self.kv_heads, self.kv_heads], 2)
-        return rotate(self.q_norm(q), cos, sin), rotate(self.k_norm(k), cos, sin), v
+        qk, v = qkv.split([self.heads + self.kv_heads, self.kv_heads], 2)
+        gain = torch.cat(
+            [self.q_norm.weight.expand(self.heads, -1), self.k_norm.weight.expand(self.kv_heads, -1)]
+        )
+        qk = F.rms_norm(qk, (self.head_dim,), None, self.q_norm.eps) * gain  # both at once: half the calls
+        q, k = rotate(qk, cos, sin).split([self.heads, self.kv_heads], 2)
+        return q, k, v
 
     def mlp(self, x: Tensor) -> Tensor:
         """Gated feed-forward part on residual ``x`` [..., C]."""

@@ -159,23 +159,6 @@ def collate(
     )
 
 
-def micro_batches(lengths: Sequence[int] | Tensor, token_budget: int) -> list[list[int]]:
-    """Rows grouped so that rows x longest row <= ``token_budget``, longest first; ties by index.
-
-    A row longer than the budget is a micro-batch of its own. Every row appears exactly once.
-    """
-    if token_budget < 1:
-        raise ValueError(f"token_budget must be at least 1, got {token_budget}")
-    sizes = [int(n) for n in lengths]
-    groups: list[list[int]] = []
-    for index in sorted(range(len(sizes)), key=lambda i: (-sizes[i], i)):
-        if groups and (len(groups[-1]) + 1) * sizes[groups[-1][0]] <= token_budget:
-            groups[-1].append(index)
-        else:
-            groups.append([index])
-    return groups
-
-
 def _shown_chars(transcript: Transcript) -> int:
     """Characters of terminal output that the policy read; what did not fit the context any more is not in
     it."""

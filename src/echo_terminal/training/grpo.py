@@ -23,12 +23,13 @@ from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.transcript import Finish, Transcript
 from echo_terminal.config import StrictModel
 from echo_terminal.policy.engine import Engine, action_logprobs
+from echo_terminal.policy.groups import micro_batches
 from echo_terminal.policy.rollout import rollout
 from echo_terminal.policy.weights import Policy
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import Terminal
 from echo_terminal.training.advantages import Advantages, group_advantages
-from echo_terminal.training.batch import Batch, collate, micro_batches, row_of
+from echo_terminal.training.batch import Batch, collate, row_of
 from echo_terminal.training.filters import keep_rows
 from echo_terminal.training.loss import Selected, loss_of, select, token_weights
 from echo_terminal.training.monitors import (

@@ -18,9 +18,9 @@ from pydantic import Field
 
 from echo_terminal.agent.transcript import Role, Transcript
 from echo_terminal.config import StrictModel
+from echo_terminal.policy.groups import micro_batches
 from echo_terminal.policy.model import Qwen3
 from echo_terminal.policy.weights import target_logprobs
-from echo_terminal.training.batch import micro_batches
 from echo_terminal.training.schedules import warm_up
 
 TERMINAL_TEXT: Mapping[Role, float] = {**dict.fromkeys(Role, 1.0), Role.PROMPT: 0.0}
