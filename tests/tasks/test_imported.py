@@ -16,6 +16,7 @@ from echo_terminal.tasks.imported import (
     instructions,
     packages,
     read_harbor,
+    read_task,
     read_tasks_below,
     table,
 )
@@ -120,6 +121,17 @@ def test_folder_of_tasks_reports_what_it_cannot_read(tmp_path: Path) -> None:
     assert table(tmp_path / "absent") == ([], [f"{tmp_path / 'absent'}: no such file or folder"])
     with pytest.raises(NotATask, match=r"no task\.toml"):
         read_harbor(tmp_path / "notes")
+
+
+def test_one_task_is_asked_for(tmp_path: Path) -> None:
+    make(tmp_path / "all" / "a", OLD)
+    assert read_task(tmp_path / "all" / "a").task_id == "imported/a"
+    make(tmp_path / "all" / "b", OLD)
+    with pytest.raises(NotATask, match="holds 2 tasks: name the folder of one"):
+        read_task(tmp_path / "all")
+    make(tmp_path / "broken", "[")
+    with pytest.raises(NotATask, match=r"task\.toml is no TOML"):
+        read_task(tmp_path / "broken")
 
 
 def test_endless_terminals(tmp_path: Path) -> None:

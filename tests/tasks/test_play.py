@@ -47,11 +47,13 @@ def test_tasks_are_found_by_name():
             find_task(name, params, 1)
 
 
-def test_the_command_plays_and_complains_in_one_line():
+def test_the_command_plays_and_complains_in_one_line(tmp_path):
     app = typer.Typer()
     app.command()(play_command)
     result = CliRunner().invoke(app, ["set_key/1", "--show-oracle"], input="ls\n")
     assert result.exit_code == 1 and "oracle: sed" in result.output and "Reward 0." in result.output
+    result = CliRunner().invoke(app, [str(tmp_path)])
+    assert result.exit_code == 2 and "holds 0 tasks" in result.output
     result = CliRunner().invoke(app, ["nothing"])
     assert result.exit_code == 2 and len(result.output.splitlines()) == 1
 

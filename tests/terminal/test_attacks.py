@@ -116,7 +116,7 @@ def strike(terminal, command: str, limit: float = LIMIT):
     for text in (seen.stdout, seen.stderr):
         assert all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") for c in text)
         assert len(text) <= 4 << 20  # the largest limit of an engine
-    after = terminal.run("builtin echo alive-$((40+2)) && cat /etc/passwd | wc -l | tr -d ' '", 5.0)
+    after = terminal.run("builtin echo alive-$((40+2)) && cat /etc/passwd | wc -l | tr -d ' '", 20.0)
     assert (after.stdout, after.exit_code, after.status) == ("alive-42\n2\n", 0, Status.OK)
     return seen
 

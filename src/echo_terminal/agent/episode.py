@@ -22,7 +22,7 @@ from echo_terminal.agent.prompt import (
 from echo_terminal.agent.tool_call import Call, parse_action
 from echo_terminal.agent.transcript import Finish, Role, Transcript, Turn
 from echo_terminal.tasks.grading import grade
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable
 from echo_terminal.tasks.verify import Verdict
 from echo_terminal.terminal.terminal import Observation, Status, Terminal
 
@@ -37,7 +37,7 @@ class Episode:
 
     def __init__(
         self,
-        task: Task,
+        task: Playable,
         terminal: Terminal,
         codec: Codec,
         params: HarnessParams,

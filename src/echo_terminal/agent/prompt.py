@@ -17,7 +17,7 @@ from pydantic import Field
 from echo_terminal.agent.tool_call import CALL_CLOSE, CALL_OPEN, DONE, LATER_CALLS, Call
 from echo_terminal.agent.transcript import Role
 from echo_terminal.config import StrictModel
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable
 from echo_terminal.terminal.normalise import MIN_LIMIT, truncate
 from echo_terminal.terminal.terminal import Observation, Status
 
@@ -140,7 +140,7 @@ _RESPONSE_OPEN, _RESPONSE_CLOSE = _glue(RESPONSE_OPEN), _glue(RESPONSE_CLOSE)
 _EXIT_OPEN, _EXIT_CLOSE = _glue(EXIT_OPEN), _glue(EXIT_CLOSE)
 
 
-def prompt_pieces(task: Task, params: HarnessParams) -> list[Piece]:
+def prompt_pieces(task: Playable, params: HarnessParams) -> list[Piece]:
     """System message if there is one, the instruction, and the header of the first action."""
     pieces = []
     if params.system:

@@ -11,11 +11,11 @@ from dataclasses import asdict
 from typing import Any
 
 from echo_terminal.agent.transcript import Finish, Role, Segment, Transcript, Turn
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable
 from echo_terminal.tasks.verify import Verdict
 
 
-def to_record(transcript: Transcript, task: Task, verdict: Verdict | None = None) -> dict[str, Any]:
+def to_record(transcript: Transcript, task: Playable, verdict: Verdict | None = None) -> dict[str, Any]:
     """A JSON-serialisable object; ``reward`` and its reasons are null where nothing was graded."""
     actions = [s for s in transcript.segments if s.role is Role.ACTION]
     return {

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from echo_terminal.agent.episode import Episode
 from echo_terminal.agent.prompt import Codec, HarnessParams
 from echo_terminal.agent.transcript import Transcript
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable
 from echo_terminal.terminal.terminal import Terminal
 
 
 def replay(
-    task: Task,
+    task: Playable,
     commands: Iterable[str],
     terminal: Terminal,
     codec: Codec,

@@ -36,7 +36,7 @@ from echo_terminal.agent.prompt import (
 )
 from echo_terminal.agent.tool_call import Call, first_tag, imitates, parse_action
 from echo_terminal.agent.transcript import Role
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable
 from echo_terminal.terminal.terminal import HOME, HOSTNAME, USER, Observation, Terminal
 
 COMPLETE = "<task_complete>"
@@ -75,7 +75,7 @@ class TerminusEpisode(Episode):
     params: TerminusParams
 
     def __init__(
-        self, task: Task, terminal: Terminal, codec: Codec, params: TerminusParams, seed: int
+        self, task: Playable, terminal: Terminal, codec: Codec, params: TerminusParams, seed: int
     ) -> None:
         self._prompt = shell_prompt(HOME)
         self._asked = False

@@ -18,7 +18,7 @@ from echo_terminal.agent.prompt import TURN_END, Codec, HarnessParams, Piece
 from echo_terminal.agent.tool_call import Call
 from echo_terminal.agent.transcript import Finish
 from echo_terminal.scale_out.layout import neutralise
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable
 from echo_terminal.terminal.terminal import Observation, Terminal
 
 
@@ -37,7 +37,7 @@ class TextEpisode(Episode):
     """An episode whose reply is also kept as one text, printed control strings neutralised."""
 
     def __init__(
-        self, task: Task, terminal: Terminal, codec: Codec, params: HarnessParams, control: Sequence[str]
+        self, task: Playable, terminal: Terminal, codec: Codec, params: HarnessParams, control: Sequence[str]
     ):
         self.control, self.said = control, ""
         super().__init__(task, terminal, codec, params, task.seed)
@@ -67,7 +67,7 @@ class Episodes:
 
     def __init__(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[Playable],
         open_terminal: Callable[[], Terminal],
         codec: Codec,
         params: HarnessParams,
@@ -118,7 +118,7 @@ class Episodes:
         """Forget one episode and free its terminal."""
         self.open.pop(key).terminal.close()
 
-    def _start(self, task: Task) -> _Open:
+    def _start(self, task: Playable) -> _Open:
         terminal = self.open_terminal()
         return _Open(TextEpisode(task, terminal, self.codec, self.params, self.control), terminal)
 

@@ -1,19 +1,32 @@
-"""Grade an episode: the checks of ``verify`` on the final state of a terminal, outside the agent's shell."""
+"""Grade an episode: the checks of ``verify`` on the final state of a terminal, outside the agent's shell.
+
+Imported tasks are graded by their own tests: ``imported_run``, which opens their terminals, registers how.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import singledispatch
 
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable, Task
 from echo_terminal.tasks.verify import HOME, Verdict, judge
 from echo_terminal.terminal.terminal import File, Terminal
 
 
-def grade(task: Task, terminal: Terminal) -> Verdict:
+@singledispatch
+def grade(task: Playable, terminal: Terminal) -> Verdict:
     """Judge the final state of an episode on ``terminal``, which must not have been reset since.
 
     Checks of kind ``runs`` reset it: a graded episode cannot be continued.
+
+    Raises:
+        TypeError: nothing says how a task of this kind is graded.
     """
+    raise TypeError(f"no rule grades a {type(task).__name__}")
+
+
+@grade.register
+def _(task: Task, terminal: Terminal) -> Verdict:
     home: dict[str, File] = {}
 
     def rerun(files: Mapping[str, bytes], command: str) -> tuple[int, bytes]:

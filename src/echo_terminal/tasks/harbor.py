@@ -26,18 +26,18 @@ COLLECTED = (HOME, "/var/site", "/usr/local/bin", "/tests", "/logs")  # where ``
 EXISTING = ("/home", "/tmp", "/usr", "/usr/local", "/usr/local/bin", "/var", "/etc", "/opt")  # noqa: S108
 Network = Literal["no-network", "public"]
 
+# What differs between tasks comes last and runs nothing, so that images are quick to build.
 _DOCKERFILE = """FROM {image}
-RUN useradd --uid 1000 --create-home --skel /nowhere --shell /bin/bash user && install -d -o user -g user /var/site
-ADD files.tar /
-RUN chown user:user {home} && touch -d @1717200000 {home}
+STOPSIGNAL SIGKILL
+RUN useradd --uid 1000 --create-home --skel /nowhere --shell /bin/bash user \\
+    && install -d -o user -g user /var/site && touch -d @1717200000 {home}
 ENV {environment}
 WORKDIR {home}
-"""
-_VERIFIER = """COPY . /tests/
-RUN chmod 700 /tests /tests/test.sh
+ADD files.tar /
 """
 _TEST = """#!/bin/bash
 # Grades the archive of the agent's machine by the rules of verify.py; task.json holds what must be true.
+chmod 700 /tests
 exec python3 -s /tests/grade.py /tests {state} /logs/verifier/reward.txt
 """
 _TOML = """schema_version = "1.4"
@@ -87,8 +87,14 @@ def slug(task: Task) -> str:
     return re.sub(r"[^a-z0-9]+", "-", f"{task.suite}-{task.template}{machine}-{task.seed}".lower()).strip("-")
 
 
-def export_task(task: Task, folder: Path, image: str = IMAGE, network: Network = "no-network") -> None:
-    """Write one task to ``folder``, which must not exist."""
+def export_task(
+    task: Task,
+    folder: Path,
+    image: str = IMAGE,
+    network: Network = "no-network",
+    commands: Iterable[str] | None = None,
+) -> None:
+    """Write one task to ``folder``, which must not exist; ``commands`` stand in for its oracle."""
     for name in ("environment", "solution", "tests"):
         (folder / name).mkdir(parents=True)
     files = archive(task.files, None, EXISTING)
@@ -98,9 +104,10 @@ def export_task(task: Task, folder: Path, image: str = IMAGE, network: Network =
     (folder / "task.toml").write_text(_settings(task, network))
     (folder / "environment" / "Dockerfile").write_text(dockerfile)
     (folder / "environment" / "files.tar").write_bytes(files)
-    _script(folder / "solution" / "solve.sh", solution(step.command for step in task.oracle))
+    steps = [step.command for step in task.oracle] if commands is None else commands
+    _script(folder / "solution" / "solve.sh", solution(steps))
     tests = folder / "tests"
-    (tests / "Dockerfile").write_text(dockerfile + _VERIFIER)
+    (tests / "Dockerfile").write_text(dockerfile + "COPY . /tests/\n")
     (tests / "files.tar").write_bytes(files)
     checks = [[c.kind, c.path, c.value] for c in task.checks]
     (tests / "task.json").write_text(

@@ -53,6 +53,14 @@ class ImportedTask:
     files: dict[str, File] = field(default_factory=dict)  # none of ours: everything is in the image
     seed: int = 0
 
+    suite: str = "imported"
+    machine: int | None = None  # none of ours
+
+    @property
+    def task_id(self) -> str:
+        """As in records of rollouts."""
+        return f"{self.suite}/{self.name}"
+
     @property
     def template(self) -> str:
         """What ``play`` shows as the task's name."""
@@ -137,6 +145,20 @@ def read_tasks_below(root: Path) -> Iterator[ImportedTask | NotATask]:
                 yield _read_or_error(folder)
             elif is_endless(folder):
                 yield read_endless(folder)
+
+
+def read_task(folder: Path) -> ImportedTask:
+    """The task of one folder.
+
+    Raises:
+        NotATask: it holds none, or more than one.
+    """
+    found = list(read_tasks_below(folder))
+    if len(found) != 1:
+        raise NotATask(f"{folder} holds {len(found)} tasks: name the folder of one")
+    if isinstance(found[0], NotATask):
+        raise found[0]
+    return found[0]
 
 
 def _read_or_error(folder: Path) -> ImportedTask | NotATask:

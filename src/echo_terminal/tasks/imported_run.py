@@ -21,7 +21,8 @@ import requests
 import typer
 from docker.errors import APIError, BuildError, NotFound
 
-from echo_terminal.tasks.imported import ImportedTask, NotATask, as_json, engine_for, read_tasks_below, table
+from echo_terminal.tasks.grading import grade
+from echo_terminal.tasks.imported import ImportedTask, as_json, engine_for, table
 from echo_terminal.tasks.verify import Verdict
 from echo_terminal.terminal.docker import DockerParams, DockerTerminal, connect
 from echo_terminal.terminal.terminal import EngineUnavailable, Terminal
@@ -92,6 +93,7 @@ def open_imported(task: ImportedTask) -> DockerTerminal:
     return DockerTerminal(params)
 
 
+@grade.register
 def grade_imported(task: ImportedTask, terminal: Terminal) -> Verdict:
     """Reward of the state that an episode was left in; what is no finite number in [0, 1] is worth 0.
 
@@ -164,12 +166,9 @@ def _folder(path: Path, name: str) -> bytes:
 
 def import_command(
     folder: Annotated[Path, typer.Argument(help="a task, a folder of tasks, or a tasks.json")],
-    play: Annotated[str, typer.Option(help="name of a task to solve by hand")] = "",
     as_lines: Annotated[bool, typer.Option("--json", help="one JSON object a task")] = False,
 ) -> None:
     """Read foreign tasks: what each needs, which engine can run it, or why none can."""
-    if play:
-        raise typer.Exit(_play(folder, play))
     rows, errors = table(folder)
     if as_lines:
         typer.echo(as_json(rows), nl=False)
@@ -188,21 +187,3 @@ def import_command(
     typer.echo(f"{len(rows)} tasks read, {runnable} can run, {len(errors)} could not be read", err=True)
     if not rows:
         raise typer.Exit(2)
-
-
-def _play(folder: Path, name: str) -> int:
-    from echo_terminal.tasks.play import play
-
-    found = [t for t in read_tasks_below(folder) if not isinstance(t, NotATask) and t.name == name]
-    if not found:
-        typer.echo(f"{folder} has no task {name}", err=True)
-        return 2
-    try:
-        terminal = open_imported(found[0])
-    except EngineUnavailable as error:
-        typer.echo(str(error), err=True)
-        return 2
-    try:
-        return 0 if play(found[0], terminal, input, typer.echo, judge=grade_imported).reward else 1
-    finally:
-        terminal.close()

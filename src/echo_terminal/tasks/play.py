@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Protocol, TypeVar
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from echo_terminal.tasks.families import TEMPLATES, make_task
 from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.suites import TaskParams, build_suite
-from echo_terminal.tasks.task import Task
+from echo_terminal.tasks.task import Playable, Task
 from echo_terminal.tasks.verify import Verdict
-from echo_terminal.terminal.terminal import EngineUnavailable, File, Terminal, open_terminal
+from echo_terminal.terminal.terminal import EngineUnavailable, Terminal, open_terminal
 
 DONE = "done"
 
@@ -35,29 +36,12 @@ def find_task(name: str, params: TaskParams, machine: int) -> Task:
     return make_task(template, int(seed), params.machine(machine))
 
 
-class Playable(Protocol):
-    """What an episode needs of a task, ours or imported."""
-
-    @property
-    def template(self) -> str: ...
-    @property
-    def instruction(self) -> str: ...
-    @property
-    def files(self) -> dict[str, File]: ...
-    @property
-    def seed(self) -> int: ...
-
-
-P = TypeVar("P", bound=Playable)
-
-
 def play(
-    task: P,
+    task: Playable,
     terminal: Terminal,
     ask: Callable[[str], str],
     say: Callable[[str], None],
     turns: int = 16,
-    judge: Callable[[P, Terminal], Verdict] = grade,  # type: ignore[assignment]
 ) -> Verdict:
     """Let ``ask`` give the commands, one a turn, until it says ``done``, ends its input or has no turn left."""
     terminal.reset(task.files, task.seed)
@@ -79,7 +63,7 @@ def play(
                 say(text.removesuffix("\n"))
     else:
         say("No turns left.")
-    verdict = judge(task, terminal)
+    verdict = grade(task, terminal)
     say(f"Reward {verdict.reward}." + "".join(f" Does not hold: {f}." for f in verdict.failed))
     for finding in verdict.tampering:
         say(f"Flagged: {finding}")
@@ -87,7 +71,12 @@ def play(
 
 
 def play_command(
-    task: Annotated[str, typer.Argument(help="TEMPLATE, TEMPLATE/SEED or SUITE/TEMPLATE/SEED")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="TEMPLATE, TEMPLATE/SEED, SUITE/TEMPLATE/SEED, or the folder of an imported task"
+        ),
+    ],
     machine: Annotated[int, typer.Option(help="seed of the machine")] = 1,
     engine: Annotated[str, typer.Option(help="virtual, bubblewrap or docker")] = "virtual",
     turns: Annotated[int, typer.Option(min=1, help="most turns, done included")] = 16,
@@ -95,12 +84,11 @@ def play_command(
 ) -> None:
     """Sit in the agent's chair: solve one task by hand."""
     try:
-        chosen = find_task(task, TaskParams(), machine)
-        terminal = open_terminal(engine)
+        chosen, terminal = _open(task, machine, engine)
     except (ValueError, EngineUnavailable) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    if show_oracle:
+    if show_oracle and isinstance(chosen, Task):
         for step in chosen.oracle:
             typer.echo(f"oracle: {step.command}")
     try:
@@ -108,6 +96,16 @@ def play_command(
     finally:
         terminal.close()
     raise typer.Exit(0 if verdict.reward else 1)
+
+
+def _open(name: str, machine: int, engine: str) -> tuple[Playable, Terminal]:
+    if not Path(name).is_dir():
+        return find_task(name, TaskParams(), machine), open_terminal(engine)
+    from echo_terminal.tasks.imported import read_task
+    from echo_terminal.tasks.imported_run import open_imported
+
+    imported = read_task(Path(name))
+    return imported, open_imported(imported)
 
 
 def template_table() -> list[dict[str, str]]:

@@ -5,8 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from echo_terminal.terminal.terminal import File
+
+
+class Playable(Protocol):
+    """What an episode and its record need of a task, ours or imported."""
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def suite(self) -> str: ...
+    @property
+    def template(self) -> str: ...
+    @property
+    def machine(self) -> int | None: ...
+    @property
+    def instruction(self) -> str: ...
+    @property
+    def files(self) -> dict[str, File]: ...
+    @property
+    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True)

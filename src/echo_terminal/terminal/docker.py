@@ -17,10 +17,9 @@ import io
 import select
 import shlex
 import socket
-import struct
 import tarfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import docker
@@ -203,9 +202,7 @@ class DockerTerminal(PersistentShell):
         self._frames += data
         found = b""
         while len(self._frames) >= 8:
-            size = struct.unpack(">L", self._frames[4:8])[
-                0
-            ]  # 8 bytes of header: stream, 0 0 0, big-endian size
+            size = int.from_bytes(self._frames[4:8], "big")  # of 8 bytes of header: stream, 0 0 0, size
             if len(self._frames) < 8 + size:
                 break
             found += self._frames[8 : 8 + size]
@@ -300,14 +297,21 @@ class DockerTerminal(PersistentShell):
         event = self.aside(f"builtin declare -p >|{OUTPUT}/declared\n")
         declared = (self.read(f"{OUTPUT}/declared") or b"").decode("utf-8", "surrogateescape")
         tree = self.list(HOME)
-        contents = dict.fromkeys((path for path, entry in tree.items() if entry.kind == "file"), b"")
+        contents = self._contents([path for path, entry in tree.items() if entry.kind == "file"])
+        return digest(event.text, shell.variables(declared), tree, contents)
+
+    def _contents(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """Content of files below HOME, which an image may lack; one beyond ``READ_LIMIT`` counts as empty."""
+        contents = dict.fromkeys(paths, b"")
+        if not contents:
+            return contents
         _, data = self._inside("tar", "--sparse", "--hard-dereference", "-cf", "-", "-C", "/", HOME[1:])
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
             for member in tar:
                 if f"/{member.name}" in contents and member.size <= READ_LIMIT:
                     file = tar.extractfile(member)
                     contents[f"/{member.name}"] = file.read() if file else b""
-        return digest(event.text, shell.variables(declared), tree, contents)
+        return contents
 
     def commit(self) -> str:
         """Freeze what the episode has left, as an image of its own; returns its id. The episode goes on.
