@@ -22,10 +22,21 @@ MODULES = (
     ),
     ("export-harbor", "echo_terminal.tasks.harbor:export_command", "Write a suite as Harbor task folders."),
     (
+        "check-harbor",
+        "echo_terminal.tasks.harbor_check:check_command",
+        "Let the real Harbor judge one exported task of every template.",
+    ),
+    (
         "import-tasks",
         "echo_terminal.tasks.imported_run:import_command",
         "Read foreign tasks: what can run them.",
     ),
+    (
+        "serve-benchmark",
+        "echo_terminal.scale_out.benchmark:benchmark_command",
+        "Serve a checkpoint with vLLM, run a benchmark through Harbor, import it.",
+    ),
+    ("import-job", "echo_terminal.scale_out.jobs:import_command", "Turn a job of Harbor into our tables."),
     ("plan", "echo_terminal.scale_out.plan:plan_command", "What a profile costs: tokens, memory, GPU-hours."),
 )
 Profile = Annotated[str, typer.Option(help="smoke, cpu, sweep, silent, random, cpu-full, h200 or cluster")]
