@@ -2,11 +2,9 @@
 
 Our own tasks run as an unprivileged user, without capabilities or network, their writable folders (HOME, /tmp,
 /var/site) in size-limited memory, as in bubblewrap. With ``as_image`` the image's user, folder and environment stand:
-what an imported task expects. The image needs bash, setpriv (util-linux) and GNU coreutils, tar
-and find.
+what an imported task expects. The image needs bash, setpriv (util-linux) and GNU coreutils, tar and find.
 
-Differs from bubblewrap in one rule: a shell loop that writes too much ends with its time-out, not with 137, since
-nobody looks into the container while it runs.
+One rule differs from bubblewrap: a shell loop that writes too much ends with its time-out, not with 137.
 """
 
 from __future__ import annotations
@@ -44,7 +42,6 @@ from echo_terminal.terminal.terminal import (
 )
 
 IMAGE = "echo-terminal/tasks:trixie"
-DOCKERFILE = "src/echo_terminal/tasks/image"
 CONTROL, OUTPUT = "/run/control", "/run/output"
 LABEL = "echo-terminal"
 NOT_STARTED = (125, 126, 127)  # what ``exec`` reports for itself
@@ -59,13 +56,13 @@ class DockerParams(StrictModel):
     image: str = IMAGE
     network: bool = False
     as_image: bool = False  # keep the image's user, working directory, environment and /etc/passwd
+    workdir: str = ""  # with as_image: another working directory
+    variables: dict[str, str] = {}  # with as_image: more of the environment
     processes: int = Field(default=64, ge=8)
     memory_mb: int = Field(default=1024, ge=64)
-    disk_mb: int = Field(
-        default=64, ge=1
-    )  # of HOME; /tmp gets half, /var/site a quarter; no limit with as_image
+    disk_mb: int = Field(default=64, ge=1)  # of HOME; /tmp gets half, /var/site a quarter; not with as_image
     output_bytes: int = Field(default=1 << 20, ge=1024)  # of each stream of a command
-    cpus: float = Field(default=2.0, gt=0)
+    cpus: float = Field(default=2.0, gt=0)  # at most as many as the daemon has
 
 
 def connect() -> docker.DockerClient:
@@ -122,23 +119,24 @@ class DockerTerminal(PersistentShell):
             RuntimeError: the container did not start.
         """
         self._remove()
-        own = not self.params.as_image
+        params, memory = self.params, f"{self.params.memory_mb}m"
+        own = not params.as_image
         container = self._client.containers.create(
-            self.params.image,
+            params.image,
             [f"{CONTROL}/supervisor"],
             entrypoint=["bash"],
             stdin_open=True,
             hostname=HOSTNAME,
-            network_mode="bridge" if self.params.network else "none",
-            pids_limit=self.params.processes + 8,  # the harness's own look-ups need a few
-            mem_limit=f"{self.params.memory_mb}m",
-            memswap_limit=f"{self.params.memory_mb}m",
-            nano_cpus=int(self.params.cpus * 1e9),
+            network_mode="bridge" if params.network else "none",
+            pids_limit=params.processes + 8,  # the harness's own look-ups need a few
+            mem_limit=memory,
+            memswap_limit=memory,
+            nano_cpus=nano_cpus(self._client, params.cpus),
             shm_size=16 << 20,
             tmpfs=self._memory_folders(),
             security_opt=["no-new-privileges"],
             labels={LABEL: "episode"},
-            **(_own_episode() if own else {}),
+            **(_own_episode() if own else {"environment": params.variables, "working_dir": params.workdir}),
         )
         self._container = container
         inside = {
@@ -161,7 +159,7 @@ class DockerTerminal(PersistentShell):
             reason = container.logs(stdout=False).decode("utf-8", "replace").strip().replace("\n", "; ")
             self._remove()
             raise RuntimeError(
-                f"image {self.params.image} did not start an episode: {reason or 'no reason given'}"
+                f"image {params.image} did not start an episode: {reason or 'no reason given'}"
             )
 
     def _memory_folders(self) -> dict[str, str]:
@@ -285,11 +283,9 @@ class DockerTerminal(PersistentShell):
         _, data = self._inside("find", "-P", root, "-mindepth", "1", "-printf", r"%y\0%m\0%s\0%p\0%l\0")
         words = data.decode("utf-8", "surrogateescape").split("\0")[:-1]
         found = {}
-        for kind, mode, size, path, target in zip(*(words[i::5] for i in range(5)), strict=True):
-            name = KINDS.get(kind, "other")
-            found[path] = Entry(
-                name, int(mode, 8), int(size) if kind == "f" else 0, target if kind == "l" else None
-            )
+        for kind, mode, size, path, to in zip(*(words[i::5] for i in range(5)), strict=True):
+            name, length = KINDS.get(kind, "other"), int(size) if kind == "f" else 0
+            found[path] = Entry(name, int(mode, 8), length, to if kind == "l" else None)
         return dict(sorted(found.items()))
 
     def fingerprint(self) -> str:
@@ -336,6 +332,11 @@ class DockerTerminal(PersistentShell):
         """See ``Terminal.close``."""
         self._remove()
         self._client.close()
+
+
+def nano_cpus(client: docker.DockerClient, cpus: float) -> int:
+    """A limit of processors as the daemon takes it, which refuses more than it has."""
+    return int(min(cpus, client.info()["NCPU"]) * 1e9)
 
 
 def _own_episode() -> dict[str, Any]:

@@ -23,6 +23,7 @@ from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.columns import REGULAR
 from echo_terminal.terminal.shims.messages import dangling, exit_code, real_messages, syntax_error
 from echo_terminal.terminal.terminal import (
     CLOCK,
@@ -52,6 +53,7 @@ _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the 
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
+_COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 SIGNALLED = frozenset({134, 137, 139, 143, 152, 153})
 
@@ -179,6 +181,8 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         self._child: bool = False
+        if "<" in command:
+            command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)

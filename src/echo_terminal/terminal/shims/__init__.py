@@ -12,15 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 from bashkit import BuiltinContext, BuiltinResult
 
 from echo_terminal.terminal.shims import (
+    bc,
+    columns,
     copying,
     database,
     dates,
     describing,
     diffing,
+    expressions,
     files,
+    kinds,
     listing,
     modes,
     naming,
+    people,
     small,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
@@ -29,8 +34,8 @@ Program = Callable[[Call], None]
 
 # bashkit has these, a small Debian has not.
 ABSENT = (
-    "assert bat busybox csv dotenv glob http json log nano nc parallel retry rg semver sudo template tomlq tree "
-    "uuidgen verify watch yq"
+    "assert bat busybox csv dotenv gawk glob http json log man nano nc parallel retry rg semver sudo template tomlq "
+    "tree uuidgen verify vi watch yq"
 ).split()
 ON_FILES: Mapping[str, Program] = {
     "ls": listing.ls,
@@ -51,7 +56,9 @@ ON_FILES: Mapping[str, Program] = {
     "diff": diffing.diff,
     "sqlite3": database.sqlite,
     "zcat": small.zcat,
+    "file": kinds.file,
 }
+ON_NAMED_FILES: Mapping[str, Program] = {"wc": columns.wc, "cut": columns.cut, "bc": bc.bc}
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
     "yes": small.yes,
@@ -59,6 +66,12 @@ PLAIN: Mapping[str, Program] = {
     "wget": small.wget,
     "logout": small.no_login_shell,
     "suspend": small.no_login_shell,
+    "id": people.identity,
+    "expr": expressions.expr,
+    "whoami": people.whoami,
+    "logname": people.logname,
+    "groups": people.groups,
+    "hostname": people.hostname,
 }
 
 _helper = ThreadPoolExecutor(max_workers=8, thread_name_prefix="files")
@@ -69,16 +82,19 @@ def programs(clock: Clock, seed: int) -> dict[str, Callable[[BuiltinContext], Bu
     draw = small.Draw(seed)
     on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf}
     table = {name: callback(program, clock, files=True) for name, program in on_files.items()}
+    table |= {name: callback(program, clock, files=None) for name, program in ON_NAMED_FILES.items()}
     table |= {name: callback(program, clock, files=False) for name, program in PLAIN.items()}
     return table | {name: callback(small.absent, clock, files=False) for name in ABSENT}
 
 
-def callback(program: Program, clock: Clock, *, files: bool) -> Callable[[BuiltinContext], BuiltinResult]:
-    """What bashkit calls for a program; ``files``: does it look at files?"""
+def callback(
+    program: Program, clock: Clock, *, files: bool | None
+) -> Callable[[BuiltinContext], BuiltinResult]:
+    """What bashkit calls for a program; ``files``: does it look at files (None: at those that its words name)?"""
 
     def run(context: BuiltinContext) -> BuiltinResult:
         call = Call.of(context, clock)
-        if files:
+        if files or (files is None and any(word[:1] != "-" for word in call.argv)):
             _helper.submit(_run, program, call).result()
         else:
             _run(program, call)

@@ -144,6 +144,11 @@ class Call:
         meta = self.stat(path)
         return meta is not None and meta.kind == "directory"
 
+    def readable(self, word: str) -> bool:
+        """Does the word lead to a regular file whose owner may read it?"""
+        meta = self.stat(self.path(word))
+        return meta is not None and meta.kind == "file" and meta.readable
+
     def children(self, path: str) -> dict[str, Meta]:
         """Name -> metadata of the entries of a directory, sorted by name; links are not followed."""
         found = {}

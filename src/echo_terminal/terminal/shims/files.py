@@ -43,7 +43,9 @@ def mkdir(call: Call) -> None:
 
 def _mkdir_one(call: Call, word: str) -> list[str]:
     path = call.path(word)
-    if call.lstat(path) is not None:
+    if not word:
+        call.fail(f"cannot create directory {quote(word)}: {NO_ENTRY}")
+    elif call.lstat(path) is not None:
         call.fail(f"cannot create directory {quote(word)}: File exists")
     elif not call.is_folder(posixpath.dirname(path)):
         call.fail(f"cannot create directory {quote(word)}: {call.why_missing(word.rstrip('/'))}")
@@ -121,7 +123,7 @@ def rm(call: Call) -> None:
         raise UsageError("missing operand")
     for word in words:
         base = posixpath.basename(word.rstrip("/"))
-        meta = call.exists(word) if word.rstrip("/") else call.stat("/")
+        meta = call.exists(word) if word.rstrip("/") or not word else call.stat("/")
         if meta is None:
             reason = call.why_missing(word)
             if not force or reason != NO_ENTRY:

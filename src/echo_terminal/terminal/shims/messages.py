@@ -15,7 +15,8 @@ _HINTED = (
     "unexpand uniq unlink wc whoami yes diff cmp"
 )
 _COMPLAINTS = (
-    r"missing operand(?: after '[^']*')?|missing file operand|extra operand '[^']*'|invalid option -- '.'"
+    r"missing operand(?: after '[^']*')?|missing (?:destination )?file operand(?: after '[^']*')?"
+    r"|unrecognized operand '[^']*'|extra operand '[^']*'|invalid option -- '.'"
     r"|unrecognized option '[^']*'|option requires an argument -- '.'|invalid mode: '[^']*'"
     r"|invalid time interval '[^']*'|you must specify a list of bytes, characters, or fields"
     r"|fields are numbered from 1|invalid field value '[^']*'|the delimiter must be a single character"
@@ -49,8 +50,35 @@ _RULES: tuple[tuple[str, str], ...] = (
     (rf"^awk: fatal: (?:cannot open file|can't open source file) `(.*)' for reading: {NO_ENTRY}$",
      rf"awk: cannot open \1 ({NO_ENTRY})"),
     (r"^awk: cmd\. line:\d+: fatal: function `(\w+)' not defined$", r"awk: line 2: function \1 never defined"),
-    (r"^awk: cmd\. line:1: \{.*\nawk: cmd\. line:1: +\^ unexpected newline or end of string$",
+    (r"^cat: : Is a directory$", f"cat: '': {NO_ENTRY}"),
+    (r"^bash: : Is a directory$", f"bash: : {NO_ENTRY}"),
+    (r"^grep: Parsing error at position \d+: Opening parenthesis without.*$", "grep: missing closing parenthesis"),
+    (r"^sed: can't read (.+): Is a directory$", r"sed: read error on \1: Is a directory"),
+    (r"^(sed: -e expression #\d+, char )\d+: unmatched `\{'$", r"\g<1>0: unmatched `{'"),
+    (r"^sort: invalid field specification '(.*)': (field number is zero)$",
+     r"sort: \2: invalid field specification '\1'"),
+    (r"^uniq: (.+): Is a directory$", r"uniq: error reading '\1'"),
+    (rf"^rev: (?!cannot )(.+): {NO_ENTRY}$", rf"rev: cannot open \1: {NO_ENTRY}"),
+    (r"^truncate: invalid number in size ('.*')$", r"truncate: Invalid number: \1"),
+    (r"^patch: no valid diff found in input$", "patch: **** Only garbage was found in the patch input."),
+    (r"^(xargs: (?:invalid option|unrecognized option|invalid number|value ).*)$(?!\n.*Try ')",
+     r"\1\nTry 'xargs --help' for more information."),
+    (r"^timeout: missing operand\n(Try .*)\nUsage: .*$", r"\1"),
+    (r"^(user|sys) unavailable$", r"\1 0.00"),
+    (r"^bash: (bg|fg): .*: no such job$", r"bash: \1: no job control"),
+    (r"^bash: (.*?)([-+*/%<>&|^])(\s*): syntax error: operand expected$",
+     r'bash: \1\2\3: syntax error: operand expected (error token is "\2\3")'),
+    (r"^bash: (.*-)(\d+)(: exponent less than 0)$", r'bash: \1\2\3 (error token is "\2")'),
+    (rf"^sh: (\S+\.sh): {NO_ENTRY}$", r"sh: 0: cannot open \1: No such file"),
+    (r"^bash: getopts: illegal option -- '(.)'$", r"bash: illegal option -- \1"),
+    (r"^bash: eval: line \d+: (unexpected EOF.*)$", r"bash: \1"),
+    (r"^awk: warning: command line argument `.*' is a directory: skipped$", "awk: read error (Is a directory)"),
+    (r"^awk: option requires an argument -- '(\w)'\n(?:.*\n?)*", r"awk: option -\1 lacks argument\n"),
+    (r"^awk: invalid option -- '(\w)'\n(?:.*\n?)*", r"awk: not an option: -\1\n"),
+    (r"^awk: cmd\. line:1: .*\nawk: cmd\. line:1: +\^ unexpected newline or end of string$",
      "awk: line 2: missing } near end of file"),
+    (r"^awk: cmd\. line:1: (.*)\nawk: cmd\. line:1: +\^ unterminated regexp$",
+     r"awk: line 1: runaway regular expression \1 ..."),
     (rf"^(tar: .*: Cannot open: {NO_ENTRY})$(?!\ntar)", r"\1\ntar: Error is not recoverable: exiting now"),
     (rf"^(tar: .*: Cannot stat: {NO_ENTRY})$(?!\ntar)",
      r"\1\ntar: Exiting with failure status due to previous errors"),
@@ -78,7 +106,9 @@ _COMPILED = tuple((re.compile(pattern, re.M), new) for pattern, new in _RULES)
 _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _TRACE = re.compile(r"^(\++) ", re.M)
-_HELPERS = re.compile(r"^\++ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
+_HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
+_AWK = re.compile(r"^awk: cmd\. line:1: (.*)\nawk: cmd\. line:1: ( *)\^ syntax error$", re.M)
+_AWK_WORD = re.compile(r"\w+|[!<>=&|+*/-]?=|&&|\|\||\+\+|--|\S")
 
 
 def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
@@ -95,10 +125,23 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
             text = re.sub(rf"^({names}): {re.escape(folder)}/", r"\1: ", text, flags=re.M)
     for pattern, new in _COMPILED:
         text = pattern.sub(new, text)
-    text = _with_words(text, command)
-    if text.startswith("+"):
-        text = _TRACE.sub(r"+\1 ", _HELPERS.sub("", text))
+    text = _AWK.sub(_of_mawk, _with_words(text, command))
+    if "__end_of_command" in text:
+        text = _HELPERS.sub("", text)
+    if text.startswith("+") and _OWN_SHELL.search(command) is None:
+        text = _TRACE.sub(r"+\1 ", text)
     return text
+
+
+def _of_mawk(match: re.Match[str]) -> str:
+    """A syntax error of gawk as mawk reports it: it names the word at the caret."""
+    program, place = match[1], len(match[2])
+    word = found[0] if (found := _AWK_WORD.match(program, place)) else "end of line"
+    if word == "}" and program.count("(") > program.count(")"):
+        return "awk: line 1: missing ) near }"
+    if word == "}" and program.count("}") > program.count("{"):
+        return "awk: line 1: extra '}'\nawk: line 1: syntax error at or near end of line"
+    return f"awk: line 1: syntax error at or near {word}"
 
 
 def _with_words(text: str, command: str) -> str:
@@ -129,6 +172,25 @@ def _with_words(text: str, command: str) -> str:
         text,
         flags=re.M,
     )
+    text = re.sub(
+        r"^(sed: -e expression #\d+, char )(\d+)(: unexpected `,'|: invalid usage of line address 0)$",
+        lambda found: f"{found[1]}{int(found[2]) + (',' not in found[3] or found[2] != '1')}{found[3]}",
+        text,
+        flags=re.M,
+    )
+    if "not set" in text:
+        text = re.sub(
+            r"^bash: (\w+): parameter null or not set$",
+            lambda found: found[0].replace("null or ", "") if f"${{{found[1]}?" in command else found[0],
+            text,
+            flags=re.M,
+        )
+    if m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command):
+        text = text.replace(f"sort: cannot read: {m[1]}: ", f"sort: open failed: {m[1]}: ")
+    if m := re.search(r"\btee (?:-a )?([^\s|;&<>]+)", command):
+        text = re.sub(rf"^(?={NO_ENTRY}$|Is a directory$)", f"tee: {m[1]}: ", text, flags=re.M)
+    if m := re.search(r"\bjoin ([^\s|;&-]\S*)\s*$", command):
+        text = re.sub(r"^join: missing operand$", f"join: missing operand after '{m[1]}'", text, flags=re.M)
     if m := re.match(r"\s*exec (\S+)", command):
         text = text.replace(f"bash: {m[1]}: command not found", f"bash: exec: {m[1]}: not found")
     if "xargs" in command:
@@ -145,8 +207,12 @@ def _with_words(text: str, command: str) -> str:
 
 # Exit codes of bashkit that differ from the real ones, by error text; for commands that are one simple command.
 _CODES = (
-    (r"^(?:cat|truncate|head|tail|cut|tr|wc|uniq|mkdir|touch): .*(?:option|you must)", 1),
-    (r"^awk: line \d+: ", 2),
+    (r"^(?:cat|truncate|head|tail|cut|tr|wc|uniq|mkdir|touch|tee): .*(?:option|you must)", 1),
+    (r"^awk: (?:line \d+: |read error|option -|not an option)", 2),
+    (r"^sed: read error on ", 4),
+    (r"^sh: 0: cannot open ", 2),
+    (r"^patch: \*\*\*\* Only garbage", 2),
+    (r"^bash: wait: .*not a pid", 1),
     (r"^diff: ", 2),
     (r"^gzip: .*: unknown suffix -- ignored", 2),
     (r"^tar: unrecognized option", 64),
@@ -160,6 +226,8 @@ def exit_code(stderr: str, command: str, code: int) -> int:
     """The real exit code of a simple command or pipeline that failed with a real error text."""
     if 0 < code < 126 and not stderr.startswith("xargs: ") and re.search(r"\|\s*xargs\b[^|;&]*$", command):
         return 123
+    if stderr.startswith("awk: read error") and code == 0 and "|" not in command:
+        return 2
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
     return next((real for pattern, real in _CODES if re.search(pattern, stderr, re.M)), code)
@@ -167,7 +235,7 @@ def exit_code(stderr: str, command: str, code: int) -> int:
 
 def dangling(command: str) -> bool:
     """Does the command end where bash still expects another?"""
-    return re.search(r"(?:&&|\|\|?)\s*$", command) is not None and "<<" not in command
+    return re.search(r"[^&|\s]\s*(?:&&|\|\|?)\s*$", command) is not None and "<<" not in command
 
 
 def syntax_error(error: str) -> tuple[str, int]:
@@ -179,4 +247,8 @@ def syntax_error(error: str) -> tuple[str, int]:
         text = "unexpected EOF while looking for matching ``'"
     elif "end of input in [[" in text:
         text = "unexpected token `newline', conditional binary operator expected"
+    elif "end of input in arithmetic command" in text:
+        text = "unexpected EOF while looking for matching `)'"
+    elif text.startswith(("expected word", "expected delimiter after <<", "expected function name")):
+        text = "syntax error near unexpected token `newline'"
     return f"bash: {text}\n", 2

@@ -82,7 +82,8 @@ def realpath(call: Call) -> None:
     if not words:
         raise UsageError("missing operand")
     for word in words:
-        path = _resolve(call, call.path(word))
+        plain = bool(names.keys() & {"-s", "--strip", "--no-symlinks"})
+        path = call.path(word) if plain else _resolve(call, call.path(word))
         missing = call.stat(path) is None
         strict = "-e" in names or "--canonicalize-existing" in names
         if missing and (strict or not call.is_folder(posixpath.dirname(path))) and "-m" not in names:

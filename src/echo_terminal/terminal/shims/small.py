@@ -226,5 +226,6 @@ def wget(call: Call) -> None:
         )
         call.code = 1
         return
-    call.err.append(f"wget: unable to resolve host address '{host}'\n")
+    if not {"-q", "--quiet", "-qO-"} & set(call.argv):
+        call.err.append(f"wget: unable to resolve host address '{host}'\n")
     call.code = 4
