@@ -1,19 +1,19 @@
 """Held-out CE against hand-computed values; case F06 of the fault list."""
 
+import re
 from collections.abc import Callable
 from math import exp, factorial, log
 
 import pytest
 
 from echo_terminal.agent.transcript import Role, Transcript
+from echo_terminal.evaluation.floor import Domain, domains, floor_sample, news
 from echo_terminal.evaluation.free_running import edit_distance, predict, similarity
 from echo_terminal.evaluation.heldout_ce import (
     CERow,
     HeldOut,
     compare,
     digest,
-    floor_sample,
-    floor_uniform,
     mean_ce,
     output_only,
     prepare,
@@ -21,6 +21,7 @@ from echo_terminal.evaluation.heldout_ce import (
     score_one,
     summarise,
 )
+from echo_terminal.tasks.lexicon import NAMES
 
 Build = Callable[..., Transcript]
 
@@ -127,20 +128,47 @@ def test_two_arms_must_share_the_corpus() -> None:
 
 
 def test_floors() -> None:
-    assert floor_uniform(17) == pytest.approx(log(17))
+    assert floor_sample(17, 1) == pytest.approx(log(17))
     assert floor_sample(10, 3) == pytest.approx(log(10 * 9 * 8))
     assert floor_sample(10, 3, ordered=False) == pytest.approx(log(120))
     assert floor_sample(52, 52) == pytest.approx(log(factorial(52)))
+
+
+WORDS = Domain(re.compile(r"\b([a-z]+)\b"), frozenset({"mango", "kiwi", "plum", "fig"}))
 
 
 def test_a_drawn_name_is_charged_once_and_only_when_it_is_news(transcript: Build, codec: tuple) -> None:
     _, decode = codec
     out = [("mango.txt kiwi.txt mango.txt", Role.OUTPUT, "stdout")]
     t = transcript("read kiwi.txt", [("ls", 0, out)])
-    draws = {"mango.txt": 32, "kiwi.txt": 32, "never.txt": 5}
-    h = prepare(t, decode, trajectory_id="t", task_id="t", suite="val", draws=draws)
-    assert sum(h.floors) == pytest.approx(log(32))
-    assert h.floors[bytes(t.ids).index(b"mango")] == pytest.approx(log(32))
+    h = prepare(t, decode, trajectory_id="t", task_id="t", suite="val", drawn=[WORDS])
+    assert sum(h.floors) == pytest.approx(log(3))  # kiwi is ruled out
+    assert h.floors[bytes(t.ids).index(b"mango")] == pytest.approx(log(3))
+    assert sum(prepare(t, decode, trajectory_id="t", task_id="t", suite="val").floors) == 0
+
+
+def test_values_of_one_output_cost_as_an_unordered_sample() -> None:
+    assert news("fig, plum", {"kiwi"}, [WORDS]) == [
+        (0, pytest.approx(log(3) / 2)),  # C(3, 2) = 3 pairs of the three left
+        (5, pytest.approx(log(3) / 2)),
+    ]
+    taken = Domain(WORDS.pattern, WORDS.values, taken=1)
+    assert news("fig fig", set(), [taken]) == [(0, pytest.approx(log(3)))]
+    assert news("nothing here", set(), [WORDS]) == []
+
+
+def test_what_the_small_world_draws() -> None:
+    name, known = NAMES[0], NAMES[1]
+    found = dict(news(f"{name}.log main.cfg {known}", {known}, domains(tools=10)))
+    assert found == {
+        0: pytest.approx(log(245)),
+        5: pytest.approx(log(6)),
+    }  # 256 - 1 seen - 10 tools; 6 extensions
+    usage = f"usage: {known} pack FILE"
+    assert news(usage, {known, "sync"}, domains(["pack"])) == [
+        (12, pytest.approx(log(16)))
+    ]  # 17 verbs, one tried
+    assert news(usage, {known}, domains()) == []  # a fact of a machine that was trained on can be known
 
 
 @pytest.mark.parametrize(
@@ -171,13 +199,18 @@ def test_free_running_beside_teacher_forcing(transcript: Build, codec: tuple) ->
 
     def generate(ids: list[list[int]], limits: list[int]) -> list[list[int]]:
         prefixes.extend(decode(row) for row in ids)
-        return [encode("0\nhallo>")[:n] for n in limits]
+        return [encode("0" if n == 1 else "hallo")[:n] for n in limits]
 
     first, second = predict([t], generate, PaddedScorer(), decode)
-    assert prefixes == ["pa<", "pa<0\nhello>!b<"]
+    assert prefixes == [
+        "pa<",
+        "pa<0\nhello>!b<",
+        "pa<0\n",
+    ]  # its own exit code, then the harness's line break
     assert (first.turn, first.exact, second.turn, second.exact) == (0, False, 1, False)
-    assert first.similarity == pytest.approx(1 - 1 / 8)  # "0\nhallo>" against "0\nhello>"
-    assert second.similarity == 0.0  # "0\n" against "1>"
-    assert first.teacher_nll == pytest.approx(sum(encode("0\nhello>")) / 10)
+    assert first.similarity == pytest.approx(1 - 1 / 6)  # "0hallo" against "0hello"
+    assert second.similarity == 0.0  # "0" against "1"
+    assert (first.tokens, first.exit_only, second.tokens, second.exit_only) == (6, False, 1, True)
+    assert first.teacher_nll == pytest.approx(sum(encode("0hello")) / 10)
     assert similarity("", "") == 1.0
     assert exp(-first.teacher_nll) > 0

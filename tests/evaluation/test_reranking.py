@@ -6,8 +6,9 @@ import torch
 from echo_terminal.agent.episode import Episode
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.tool_call import CALL_CLOSE, CALL_OPEN, DONE
-from echo_terminal.evaluation.reranking import candidate_seed, greedy, rollout_reranked
-from echo_terminal.policy.engine import Engine
+from echo_terminal.evaluation.forecast import choose
+from echo_terminal.evaluation.reranking import _forecasts, _kind, candidate_seed, greedy, rollout_reranked
+from echo_terminal.policy.engine import Engine, Sample
 from echo_terminal.policy.model import ModelParams, Qwen3, new_model
 from echo_terminal.policy.rollout import rollout
 from echo_terminal.policy.tokenizer import PolicyTokenizer, TokenizerParams, train_tokenizer
@@ -53,13 +54,12 @@ class Scripted:
 
     def __init__(self, tokenizer: PolicyTokenizer, turns: list[list[str]]) -> None:
         self.tokenizer, self.turns = tokenizer, turns
+        self.lengths = [0] * len(turns[0])
 
     def start(self, seeds: list[int]) -> "Scripted":
         return self
 
-    def generate(self, rows: range, prefixes: list[list[int]], temperature: float, limits: list[int]) -> list:
-        from echo_terminal.policy.engine import Sample
-
+    def generate(self, rows: list[int], new: list[list[int]], temperature: float, limits: list[int]) -> list:
         frame = self.tokenizer.frame
         ids = [
             frame(DONE) if c == "done" else [*frame(CALL_OPEN), *self.tokenizer.encode(c), *frame(CALL_CLOSE)]
@@ -94,6 +94,30 @@ def test_the_command_it_believes_in_is_run(tokenizer: PolicyTokenizer) -> None:
         ("ok", "true", 0),
         ("done", None, None),
     ]
+
+
+def fresh_each_turn(engine: Engine, policy: Policy, episode: Episode, seed: int, k: int) -> None:
+    """The same by the book: every turn a new session that reads the whole transcript."""
+    while not episode.done:
+        session = engine.start([candidate_seed(seed, c) for c in range(k)])
+        ids = episode.transcript.ids
+        samples = session.generate(range(k), [ids] * k, 1.0, [episode.budget] * k)
+        kinds = [_kind(episode, s) for s in samples]
+        rows = [(0, c) for c in range(k)]
+        chosen = samples[choose(kinds, _forecasts([episode], rows, samples, kinds, policy))]
+        episode.act(chosen.ids, chosen.logprobs, chosen.stopped)
+
+
+def test_the_cache_is_wound_back_to_what_all_candidates_share(
+    model: Qwen3, tokenizer: PolicyTokenizer
+) -> None:
+    engine, policy = Engine(model, tokenizer.stop_ids, (), 256), Policy(model, tokenizer)
+    kept, fresh = episodes(tokenizer, 2, turns=4), episodes(tokenizer, 2, turns=4)
+    rollout_reranked(engine, policy, kept, [5, 6], 1.0, k=3)
+    for episode, seed in zip(fresh, [5, 6], strict=True):
+        fresh_each_turn(engine, policy, episode, seed, 3)
+    assert [e.transcript.ids for e in kept] == [e.transcript.ids for e in fresh]
+    assert len(kept[0].transcript.turns) > 1
 
 
 def test_greedy_takes_the_likeliest_token(model: Qwen3, tokenizer: PolicyTokenizer) -> None:

@@ -18,20 +18,25 @@ from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.replay import replay
 from echo_terminal.agent.transcript import Transcript
 from echo_terminal.config import StrictModel
+from echo_terminal.evaluation.floor import domains
 from echo_terminal.evaluation.heldout_ce import HeldOut, prepare
 from echo_terminal.policy.tokenizer import PolicyTokenizer
-from echo_terminal.tasks.lexicon import NAMES
 from echo_terminal.tasks.suites import SuiteParams
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import Terminal
 
 
 class HeldoutParams(StrictModel):
-    """``tasks`` of each of ``suites``, once each; ``misses``: how often the expert errs before a step."""
+    """``tasks`` of each of ``suites``, once each; ``misses``: how often the expert errs before a step.
+
+    ``rerank_samples`` actions a turn are ranked by the policy's forecast on ``rerank_tasks`` tasks of the first suite.
+    """
 
     suites: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = ("val", "itd", "itd_machine")
     tasks: int = Field(48, ge=1)
     misses: float = Field(0.5, ge=0, le=1)
+    rerank_tasks: int = Field(24, ge=1)
+    rerank_samples: int = Field(4, ge=2)
 
 
 def expert_corpus(
@@ -56,10 +61,13 @@ def expert_corpus(
     return corpus
 
 
-def held_out(corpus: Sequence[tuple[Task, Transcript]], tokenizer: PolicyTokenizer) -> list[HeldOut]:
-    """The corpus ready to be scored: names of the lexicon that appear first in an output have a floor of ln
-    256."""
-    draws = dict.fromkeys(NAMES, len(NAMES))
+def held_out(
+    corpus: Sequence[tuple[Task, Transcript]],
+    tokenizer: PolicyTokenizer,
+    suites: Mapping[str, SuiteParams],
+    tools: int = 0,
+) -> list[HeldOut]:
+    """The corpus ready to be scored; the facts of held-out machines are chance to every policy (``floor.domains``)."""
     return [
         prepare(
             transcript,
@@ -68,7 +76,7 @@ def held_out(corpus: Sequence[tuple[Task, Transcript]], tokenizer: PolicyTokeniz
             task_id=task.task_id,
             suite=task.suite,
             facts=task.tokens_of_facts,
-            draws=draws,
+            drawn=domains(task.tokens_of_facts if suites[task.suite].machines == "held_out" else (), tools),
         )
         for task, transcript in corpus
     ]

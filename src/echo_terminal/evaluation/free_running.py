@@ -1,10 +1,9 @@
-"""Free-running prediction: the policy writes the terminal's reply itself, next to teacher forcing on the
-same tokens.
+"""Free-running prediction: the policy writes the terminal's reply itself, next to teacher forcing on the same tokens.
 
-For every turn with output: the prefix is everything before the observation's first OUTPUT token, the
-reference runs from there to the last OUTPUT token of the turn plus one (the token that closes the output),
-so that a match includes knowing where the output ends. ``generate`` continues greedily (or as the caller
-decides) by at most the given number of tokens.
+For every turn with output, the policy reads what stands before the observation's first OUTPUT token and writes each
+piece of output (exit code, text) as long as the terminal's; what the harness puts between the pieces is put there for
+it. So every token asked for is the terminal's own, as in the cross-entropy, but nothing that the terminal said in this
+turn is shown. ``generate`` continues greedily (or as the caller decides) by exactly the given numbers of tokens.
 """
 
 from __future__ import annotations
@@ -23,38 +22,39 @@ Generate = Callable[[list[list[int]], list[int]], list[list[int]]]
 
 @dataclass(frozen=True)
 class Reply:
-    """One turn's observation inside a transcript: tokens ``start:end``."""
+    """The output of one turn: ``pieces`` are the [start, end) of its OUTPUT segments, in order."""
 
     transcript: int
     turn: int
-    start: int
-    end: int
+    pieces: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """``exact``: all tokens equal. ``similarity``: 1 - edit distance / longer length, over characters.
+    """``exact``: all tokens equal. ``similarity``: 1 - edit distance / longer length, over characters of output.
 
-    ``teacher_nll``: nats of the same tokens under teacher forcing; exp(-teacher_nll) is the chance to sample
-    them all.
+    ``teacher_nll``: nats of the same ``tokens`` under teacher forcing; exp(-teacher_nll) is the chance to sample them
+    all. ``exit_only``: the reply is an exit code and no text.
     """
 
     transcript: int
     turn: int
+    tokens: int
     exact: bool
     similarity: float
     teacher_nll: float
+    exit_only: bool
 
 
 def replies(transcripts: Sequence[Transcript]) -> list[Reply]:
     """Every turn that has OUTPUT tokens."""
     found = []
     for i, transcript in enumerate(transcripts):
-        for turn in range(len(transcript.turns)):
-            output = [s for s in transcript.segments if s.turn == turn and s.role == Role.OUTPUT]
-            if output:
-                end = min(max(s.end for s in output) + 1, len(transcript.ids))
-                found.append(Reply(i, turn, min(s.start for s in output), end))
+        pieces: dict[int, list[tuple[int, int]]] = {}
+        for segment in transcript.segments:
+            if segment.role == Role.OUTPUT:
+                pieces.setdefault(segment.turn, []).append((segment.start, segment.end))
+        found += [Reply(i, turn, tuple(of_turn)) for turn, of_turn in sorted(pieces.items())]
     return found
 
 
@@ -93,17 +93,40 @@ def predict(
     results = []
     for first in range(0, len(todo), batch_size):
         chunk = todo[first : first + batch_size]
-        prefixes = [transcripts[r.transcript].ids[: r.start] for r in chunk]
-        written = generate(prefixes, [r.end - r.start for r in chunk])
-        for reply, ids in zip(chunk, written, strict=True):
-            reference = transcripts[reply.transcript].ids[reply.start : reply.end]
+        for reply, written in zip(chunk, _write(transcripts, chunk, generate), strict=True):
+            ids = transcripts[reply.transcript].ids
+            reference = [t for start, end in reply.pieces for t in ids[start:end]]
+            of_reply = [
+                -nll[reply.transcript][t - 1] for start, end in reply.pieces for t in range(start, end)
+            ]
             results.append(
                 Prediction(
                     reply.transcript,
                     reply.turn,
-                    list(ids) == reference,
-                    similarity(decode(list(ids)), decode(reference)),
-                    -sum(nll[reply.transcript][reply.start - 1 : reply.end - 1]),
+                    len(reference),
+                    written == reference,
+                    similarity(decode(written), decode(reference)),
+                    sum(of_reply),
+                    len(reply.pieces) == 1,
                 )
             )
     return results
+
+
+def _write(transcripts: Sequence[Transcript], chunk: Sequence[Reply], generate: Generate) -> list[list[int]]:
+    """The output tokens that the policy writes for each reply, piece after piece."""
+    context = [transcripts[r.transcript].ids[: r.pieces[0][0]] for r in chunk]
+    written: list[list[int]] = [[] for _ in chunk]
+    for place in range(max(len(r.pieces) for r in chunk)):
+        rows = [i for i, r in enumerate(chunk) if place < len(r.pieces)]
+        spans = [chunk[i].pieces[place] for i in rows]
+        if place:  # the harness's own tokens between the pieces
+            for i, (start, _) in zip(rows, spans, strict=True):
+                context[i] = (
+                    context[i] + transcripts[chunk[i].transcript].ids[chunk[i].pieces[place - 1][1] : start]
+                )
+        new = generate([context[i] for i in rows], [end - start for start, end in spans])
+        for i, ids in zip(rows, new, strict=True):
+            context[i] = context[i] + list(ids)
+            written[i] += ids
+    return written

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from math import fsum, lgamma, log
+from math import fsum, log
 from typing import Protocol
 
 from echo_terminal.agent.transcript import Role, Transcript
-from echo_terminal.evaluation.token_class import Decode, classify, token_spans, words_of
+from echo_terminal.evaluation.floor import Domain, news, parts
+from echo_terminal.evaluation.token_class import Decode, classify, token_spans
 
 WARNING_CLASS = "warning"
 
@@ -75,20 +76,6 @@ class CE:
     floor_per_token: float
 
 
-def floor_uniform(size: int) -> float:
-    """Least expected nats of one value drawn uniformly from ``size`` values: ln size."""
-    return log(size)
-
-
-def floor_sample(size: int, drawn: int, ordered: bool = True) -> float:
-    """Least expected nats of ``drawn`` different values out of ``size``, uniform, without replacement.
-
-    ``ordered``: shown in the order of drawing, ln size!/(size-drawn)!; else shown sorted, ln C(size, drawn).
-    """
-    nats = lgamma(size + 1) - lgamma(size - drawn + 1)
-    return nats if ordered else nats - lgamma(drawn + 1)
-
-
 def _text_sizes(ids: Sequence[int], decode: Decode) -> tuple[str, list[tuple[int, int]], list[int]]:
     """Text, spans, and the bytes of each token; tokens that share a span leave its bytes to the first of them."""
     text, spans = token_spans(ids, decode)
@@ -107,33 +94,28 @@ def prepare(
     task_id: str,
     suite: str,
     facts: Collection[str] = (),
-    draws: Mapping[str, int] | None = None,
+    drawn: Sequence[Domain] = (),
 ) -> HeldOut:
     """Classify the observation tokens of one transcript.
 
-    ``draws`` maps a word that the task's generator drew uniformly to the number of values it could have had.
-    Where such a word appears in the output and nowhere before, ln(that number) is charged to its first
-    token: no predictor can do better in expectation. Words without an entry have floor 0, so the floor is a
-    lower bound.
+    ``drawn`` is what the task's generator drew by chance (``floor``): a value's nats are charged to its first token.
     """
     classes: list[str | None] = [None if c is None else str(c) for c in classify(transcript, decode, facts)]
     sizes = [0] * len(transcript.ids)
     floors = [0.0] * len(transcript.ids)
-    unseen = dict(draws or {})
+    seen: set[str] = set()
     for segment in transcript.segments:
         span = slice(segment.start, segment.end)
-        if segment.role not in (Role.OUTPUT, Role.WARNING):
-            for word, _, _ in words_of(decode(transcript.ids[span])):
-                unseen.pop(word, None)
-            continue
-        text, spans, sizes[span] = _text_sizes(transcript.ids[span], decode)
-        for word, start, _ in words_of(text):
-            size = unseen.pop(word, None)
-            if size is not None and segment.role == Role.OUTPUT:
-                token = next(i for i, (_, end) in enumerate(spans) if end > start)
-                floors[segment.start + token] += floor_uniform(size)
+        text, spans, of_tokens = _text_sizes(transcript.ids[span], decode)
+        if segment.role == Role.OUTPUT:
+            for place, nats in news(text, seen, drawn):
+                token = next(i for i, (_, end) in enumerate(spans) if end > place)
+                floors[segment.start + token] += nats
+        if segment.role in (Role.OUTPUT, Role.WARNING):
+            sizes[span] = of_tokens
         if segment.role == Role.WARNING:
             classes[span] = [WARNING_CLASS] * (segment.end - segment.start)
+        seen.update(parts(text))
     return HeldOut(
         trajectory_id, task_id, suite, tuple(transcript.ids), tuple(classes), tuple(sizes), tuple(floors)
     )

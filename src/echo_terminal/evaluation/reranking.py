@@ -43,13 +43,19 @@ def rollout_reranked(
     """
     if k < 1:
         raise ValueError(f"k is {k}: at least one sample is needed")
+    session = engine.start([candidate_seed(seed, c) for seed in seeds for c in range(k)])
     live = [i for i, e in enumerate(episodes) if not e.done]
     while live:
         rows = [(i, c) for i in live for c in range(k)]
-        session = engine.start([candidate_seed(seeds[i], c) for i, c in rows])
-        prefixes = [episodes[i].transcript.ids for i, _ in rows]
+        places = [k * i + c for i, c in rows]
+        new_ids = [
+            episodes[i].transcript.ids[session.lengths[place] :]
+            for (i, _), place in zip(rows, places, strict=True)
+        ]
         budgets = [episodes[i].budget for i, _ in rows]
-        samples = session.generate(range(len(rows)), prefixes, temperature, budgets)
+        samples = session.generate(places, new_ids, temperature, budgets)
+        for (i, _), place in zip(rows, places, strict=True):  # the next turn may follow another candidate
+            session.lengths[place] = len(episodes[i].transcript.ids)
         kinds = [_kind(episodes[i], sample) for (i, _), sample in zip(rows, samples, strict=True)]
         forecast = _forecasts(episodes, rows, samples, kinds, scorer) if k > 1 else [None] * len(rows)
         for place, i in enumerate(live):
@@ -73,17 +79,14 @@ def _forecasts(
     kinds: Sequence[str],
     scorer: Scorer,
 ) -> list[float | None]:
-    """p(success) of every sampled command, None for what is no command."""
+    """p(success) of every sampled command, None for what is no command; equal commands are judged once."""
     commands = [r for r, kind in enumerate(kinds) if kind == "bash"]
-    result: list[float | None] = [None] * len(rows)
-    if not commands:
-        return result
     codec = episodes[0].codec
-    glue = [*codec.frame(RESPONSE_OPEN), *codec.frame(EXIT_OPEN)]
-    prefixes = [[*episodes[rows[r][0]].transcript.ids, *samples[r].ids, *glue] for r in commands]
-    for r, p in zip(commands, success_probabilities(prefixes, codec.encode("0"), scorer), strict=True):
-        result[r] = p
-    return result
+    glue = (*codec.frame(RESPONSE_OPEN), *codec.frame(EXIT_OPEN))
+    prefixes = {r: (*episodes[rows[r][0]].transcript.ids, *samples[r].ids, *glue) for r in commands}
+    distinct = sorted(set(prefixes.values()), key=lambda prefix: (len(prefix), prefix))
+    judged = dict(zip(distinct, success_probabilities(distinct, codec.encode("0"), scorer), strict=True))
+    return [judged[prefixes[r]] if r in prefixes else None for r in range(len(rows))]
 
 
 def greedy(model: Qwen3, max_length: int) -> Generate:

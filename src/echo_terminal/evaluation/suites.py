@@ -16,6 +16,7 @@ from echo_terminal.agent.episode import Episode
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.transcript import Finish, Transcript
 from echo_terminal.config import StrictModel
+from echo_terminal.evaluation.reranking import rollout_reranked
 from echo_terminal.policy.engine import Engine
 from echo_terminal.policy.rollout import rollout
 from echo_terminal.policy.weights import Policy
@@ -58,9 +59,14 @@ def attempts(
     *,
     tries: int,
     seed: int,
+    samples: int = 1,
     on_batch: Callable[[list[Attempt]], None] | None = None,
 ) -> list[Attempt]:
-    """``tries`` attempts at every task, in task order; ``terminals`` bounds how many run at once."""
+    """``tries`` attempts at every task, in task order; ``terminals`` bounds how many run at once.
+
+    ``samples`` > 1: each action is chosen among so many by the policy's own forecast (``reranking``); the first of them
+    is the one that would have been taken without.
+    """
     tokenizer = policy.tokenizer
     engine = Engine(policy.model, tokenizer.stop_ids, tokenizer.forbidden_ids, harness.max_context)
     todo = [(task, k) for task in tasks for k in range(tries)]
@@ -72,7 +78,11 @@ def attempts(
             Episode(task, terminal, tokenizer, harness, task.seed)
             for (task, _), terminal in zip(batch, terminals, strict=False)
         ]
-        rollout(engine, episodes, [attempt_seed(seed, task, k) for task, k in batch], params.temperature)
+        streams = [attempt_seed(seed, task, k) for task, k in batch]
+        if samples == 1:
+            rollout(engine, episodes, streams, params.temperature)
+        else:
+            rollout_reranked(engine, policy, episodes, streams, params.temperature, samples)
         finished = [
             Attempt(
                 task, k, e.transcript, None if e.transcript.finish is Finish.LOST else float(e.grade().reward)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,10 @@ def run_evaluation(
     """Attempts of the policy in ``policy_folder`` at each suite of ``tries`` (suite -> tries a task).
 
     Writes ``folder/attempts.parquet`` (columns ``RESULT``) and the same attempts with their turns to
-    ``folder/lake``; one thread.
+    ``folder/lake``, in place of what an earlier evaluation left there; one thread.
     """
     torch.set_num_threads(1)
+    shutil.rmtree(folder / "lake", ignore_errors=True)  # the same keys, perhaps of another policy
     policy = load_policy(policy_folder)
     tasks = by_suite(tasks_path, list(tries))
     terminals = [open_terminal(engine, **terminal_options) for _ in range(params.batch)]

@@ -1,79 +1,112 @@
-"""Scores of one policy snapshot on the held-out corpus: CE by class, forecasts, free-running prediction."""
+"""Scores of one policy snapshot on the held-out corpus: CE in the lake; forecasts, free-running prediction and
+re-ranked attempts as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from echo_terminal.agent.prompt import HarnessParams
+from echo_terminal.agent.transcript import Transcript
 from echo_terminal.evaluation.corpus import HeldoutParams, expert_corpus, held_out
 from echo_terminal.evaluation.forecast import forecasts, quality
 from echo_terminal.evaluation.forecast import rows as forecast_rows
 from echo_terminal.evaluation.free_running import predict
-from echo_terminal.evaluation.heldout_ce import digest, score, summarise
+from echo_terminal.evaluation.heldout_ce import digest, score
 from echo_terminal.evaluation.reranking import greedy
+from echo_terminal.evaluation.suites import EvaluateParams, attempts, pass_rate_of
 from echo_terminal.lake.evaluation_run import by_suite
-from echo_terminal.policy.weights import load_policy
+from echo_terminal.lake.rows import RunPoint, ce_rows
+from echo_terminal.lake.tables import append
+from echo_terminal.policy.weights import Policy, load_policy
 from echo_terminal.progress import LOGGER
-from echo_terminal.tasks.suites import SuiteParams
+from echo_terminal.tasks.suites import TaskParams
+from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import open_terminal
+
+Row = dict[str, Any]
 
 
 def run_scoring(
+    lake: Path,
     *,
-    name: str,
+    point: RunPoint,
     policy_folder: Path,
     tasks_path: Path,
     harness: HarnessParams,
-    suites: Mapping[str, SuiteParams],
+    world: TaskParams,
     params: HeldoutParams,
+    evaluate: EvaluateParams,
+    seed: int,
     terminal_options: Mapping[str, Any],
     full: bool,
-) -> dict[str, Any]:
-    """CE by suite and class of one policy; ``full`` adds forecasts and free-running prediction on the first
-    suite.
+) -> dict[str, list[Row]]:
+    """Append the CE rows of one policy to ``lake`` (table ce); several processes may do so at once.
 
-    Returns plain lists and numbers: ``digest`` (of the corpus), ``ce``, and with ``full`` also ``forecast``,
-    ``free_running``.
+    ``full`` adds, on the first suite: ``forecast`` (one row for each calibration bin), ``free_running`` (one for each
+    reply) and ``reranking`` (one for each task and number of samples).
     """
     torch.set_num_threads(1)
     policy = load_policy(policy_folder)
     tokenizer = policy.tokenizer
-    terminal = open_terminal("virtual", **terminal_options)
     tasks = by_suite(tasks_path, params.suites)
-    corpus = expert_corpus(tasks, terminal, tokenizer, harness, suites, params)
-    trajectories = held_out(corpus, tokenizer)
+    terminal = open_terminal("virtual", **terminal_options)
+    corpus = expert_corpus(tasks, terminal, tokenizer, harness, world.suites, params)
+    trajectories = held_out(corpus, tokenizer, world.suites, world.tools)
     rows = score(trajectories, policy)
-    result: dict[str, Any] = {
-        "digest": digest(trajectories),
-        "ce": [
-            {
-                "suite": suite,
-                "token_class": token_class,
-                "n_tokens": ce.tokens,
-                "n_sequences": ce.sequences,
-                "n_bytes": sum(r.bytes for r in rows if (r.suite, r.token_class) == (suite, token_class)),
-                "ce_token_mean": ce.per_token,
-                "ce_sequence_mean": ce.per_sequence,
-                "floor_token_mean": ce.floor_per_token,
-            }
-            for (suite, token_class), ce in summarise(rows, ("suite", "token_class")).items()
-        ],
+    append(lake, "ce", ce_rows(point, digest(trajectories), rows))
+    LOGGER.info(f"score {point.run_id} step {point.step}: {len(rows)} rows")
+    if not full:
+        return {}
+    first = params.suites[0]
+    transcripts = [t for task, t in corpus if task.suite == first]
+    limits = harness.model_copy(update={"max_turns": world.suites[first].turns})
+    reranked = rerank(policy, tasks[first], limits, params, evaluate, seed, terminal_options)
+    return {
+        "forecast": forecast_rows(quality(forecasts(transcripts, tokenizer.encode("0"), policy))),
+        "free_running": free_running(policy, transcripts),
+        "reranking": reranked,
     }
-    if full:
-        first = [t for task, t in corpus if task.suite == params.suites[0]]
-        judged = quality(forecasts(first, tokenizer.encode("0"), policy))
-        result["forecast"] = forecast_rows(judged)
-        found = predict(
-            first, greedy(policy.model, policy.model.params.max_positions), policy, tokenizer.decode
-        )
-        result["free_running"] = {
-            "replies": len(found),
-            "exact": sum(p.exact for p in found) / len(found),
-            "similarity": sum(p.similarity for p in found) / len(found),
-        }
-    LOGGER.info(f"score {name}: {len(rows)} rows")
-    return result
+
+
+def free_running(policy: Policy, transcripts: Sequence[Transcript]) -> list[Row]:
+    """One row for each reply that the policy writes by itself."""
+    write = greedy(policy.model, policy.model.params.max_positions)
+    return [asdict(p) for p in predict(transcripts, write, policy, policy.tokenizer.decode)]
+
+
+def rerank(
+    policy: Policy,
+    tasks: Sequence[Task],
+    harness: HarnessParams,
+    params: HeldoutParams,
+    evaluate: EvaluateParams,
+    seed: int,
+    terminal_options: Mapping[str, Any],
+) -> list[Row]:
+    """One attempt at each of the first ``params.rerank_tasks`` tasks with one sample a turn and with more."""
+    terminals = [open_terminal("virtual", **terminal_options) for _ in range(evaluate.batch)]
+    chosen = tasks[: params.rerank_tasks]
+    rows = []
+    for samples in (1, params.rerank_samples):
+        tried = attempts(policy, chosen, harness, evaluate, terminals, tries=1, seed=seed, samples=samples)
+        LOGGER.info(f"{samples} samples a turn: pass {pass_rate_of(tried):.3f}")
+        for attempt in tried:
+            turns = attempt.transcript.turns
+            ran = [t for t in turns if t.command is not None]
+            rows.append(
+                {
+                    "task_id": attempt.task.task_id,
+                    "template": attempt.task.template,
+                    "samples": samples,
+                    "reward": attempt.reward,
+                    "turns": len(turns),
+                    "commands": len(ran),
+                    "errors": sum(t.exit_code != 0 for t in ran),
+                }
+            )
+    return rows
