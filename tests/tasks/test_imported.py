@@ -82,6 +82,18 @@ def test_second_generation(tmp_path: Path) -> None:
     assert describe(task)["engine"] == "none"
 
 
+def test_variables_of_the_environment(tmp_path: Path) -> None:
+    settings = '[verifier.env]\nKEY = "${HOST_KEY}"\n[environment]\nworkdir = "/w"\n[environment.env]\n'
+    folder = make(tmp_path / "t", settings + 'MODE = "fast"\nLEVEL = "${LEVEL:-3}"\n')
+    task = read_harbor(folder)
+    assert (task.workdir, task.variables, task.verifier_variables) == (
+        "/w",
+        {"MODE": "fast", "LEVEL": "3"},
+        {"KEY": ""},
+    )
+    assert engine_for(task) == (None, "it needs HOST_KEY of the host's environment")
+
+
 def test_obstacles(tmp_path: Path) -> None:
     bare = make(tmp_path / "bare", "", dockerfile="", test=False)
     assert (
@@ -172,12 +184,12 @@ def test_runs_like_ours(tmp_path: Path) -> None:
         check_available()
     except EngineUnavailable as error:
         pytest.skip(str(error))
-    folder = make(tmp_path / "t", OLD, dockerfile=f"FROM {IMAGE}\nWORKDIR /app\nCOPY word /app/word\n")
+    settings = OLD + 'workdir = "/app"\n[environment.env]\nWORD = "hello"\n[verifier.env]\nSEEN = "1"\n'
+    settings = settings.replace("cpus = 2", "cpus = 4096")  # more than any daemon has
+    folder = make(tmp_path / "t", settings, dockerfile=f"FROM {IMAGE}\nCOPY word /app/word\n")
     (folder / "environment" / "word").write_text("hello\n")
-    test = (
-        '[ "$(cat /app/out)" = hello ] && r=1 || r=0\n[ -e /tests/extra ] && r=1\necho $r > $D/reward.txt\n'
-    )
-    test = "D=/logs/verifier\n" + test
+    test = 'D=/logs/verifier\n[ "$(cat /app/out)" = hello ] && r=1 || r=0\n[ -e /tests/extra ] && r=1\n'
+    test += '[ "$WORD$SEEN" = hello1 ] || r=0\necho $r > $D/reward.txt\n'
     (folder / "tests" / "test.sh").write_text(test)
     task = read_harbor(folder)
     terminal = open_imported(task)
@@ -186,6 +198,7 @@ def test_runs_like_ours(tmp_path: Path) -> None:
         for name, command in {
             "nop": "pwd",
             "solution": "cp word out",
+            "by its environment": "echo $WORD$SEEN > out",
             "reward": "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt",
             "test": "mkdir /tests; touch /tests/extra; echo 'echo 1 > /logs/verifier/reward.txt' > /tests/test.sh",
             "waits": "(while sleep 0.1; do echo 1 > /logs/verifier/reward.txt; done) > /dev/null 2>&1 &",
@@ -194,7 +207,14 @@ def test_runs_like_ours(tmp_path: Path) -> None:
             seen = terminal.run(command, 20.0)
             assert seen.cwd == "/app"
             rewards[name] = grade_imported(task, terminal).reward
-        assert rewards == {"nop": 0, "solution": 1, "reward": 0, "test": 0, "waits": 0}
+        assert rewards == {
+            "nop": 0,
+            "solution": 1,
+            "by its environment": 1,
+            "reward": 0,
+            "test": 0,
+            "waits": 0,
+        }
     finally:
         terminal.close()
 

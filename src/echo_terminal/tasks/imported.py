@@ -49,6 +49,8 @@ class ImportedTask:
     tests: Path | None = None
     test_command: str = "bash /tests/test.sh"
     workdir: str = ""
+    variables: dict[str, str] = field(default_factory=dict)  # of the agent's environment, beside the image's
+    verifier_variables: dict[str, str] = field(default_factory=dict)
     obstacles: tuple[str, ...] = ()
     files: dict[str, File] = field(default_factory=dict)  # none of ours: everything is in the image
     seed: int = 0
@@ -99,6 +101,8 @@ def read_harbor(folder: Path) -> ImportedTask:
         obstacles.append("it has no tests/test.sh")
     if _table(settings, "verifier").get("environment_mode") == "separate":
         obstacles.append("its verifier runs in an environment of its own")
+    variables = _variables(environment, obstacles)
+    verifier_variables = _variables(_table(settings, "verifier"), obstacles)
     version = settings.get("schema_version") or settings.get("version") or "1.0"
     return ImportedTask(
         name=str(_table(settings, "task").get("name") or folder.name),
@@ -119,6 +123,8 @@ def read_harbor(folder: Path) -> ImportedTask:
         verifier_timeout=float(_table(settings, "verifier").get("timeout_sec") or 600),
         tests=tests if tests.is_dir() else None,
         workdir=str(environment.get("workdir") or ""),
+        variables=variables,
+        verifier_variables=verifier_variables,
         obstacles=tuple(obstacles),
     )
 
@@ -271,6 +277,17 @@ def _network(environment: dict[str, Any]) -> bool:
 def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
     value = settings.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def _variables(table: dict[str, Any], obstacles: list[str]) -> dict[str, str]:
+    """The ``env`` of a table; a value that the host must supply (``${NAME}`` without a default) is an obstacle."""
+    found = {}
+    for name, value in _table(table, "env").items():
+        match = re.fullmatch(r"\$\{(\w+)(?::-(.*))?\}", str(value), re.S)
+        if match and match[2] is None:
+            obstacles.append(f"it needs {match[1]} of the host's environment")
+        found[str(name)] = str(value) if match is None else match[2] or ""
+    return found
 
 
 def _megabytes(text: object) -> int:

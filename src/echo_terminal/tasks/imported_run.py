@@ -24,7 +24,7 @@ from docker.errors import APIError, BuildError, NotFound
 from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.imported import ImportedTask, as_json, engine_for, table
 from echo_terminal.tasks.verify import Verdict
-from echo_terminal.terminal.docker import DockerParams, DockerTerminal, connect
+from echo_terminal.terminal.docker import DockerParams, DockerTerminal, connect, nano_cpus
 from echo_terminal.terminal.terminal import EngineUnavailable, Terminal
 
 REWARDS = ("/logs/verifier/reward.txt", "/logs/verifier/reward.json")
@@ -86,6 +86,8 @@ def open_imported(task: ImportedTask) -> DockerTerminal:
         image=build_image(task),
         network=task.network,
         as_image=True,
+        workdir=task.workdir,
+        variables=task.variables,
         memory_mb=max(64, task.memory_mb),
         cpus=task.cpus,
         processes=512,
@@ -112,7 +114,8 @@ def grade_imported(task: ImportedTask, terminal: Terminal) -> Verdict:
         network_mode="bridge" if task.network else "none",
         mem_limit=f"{max(64, task.memory_mb)}m",
         pids_limit=1024,
-        nano_cpus=int(task.cpus * 1e9),
+        nano_cpus=nano_cpus(client, task.cpus),
+        environment={**task.variables, **task.verifier_variables},
     )
     try:
         container.put_archive("/", _folder(task.tests, given.strip("/")))

@@ -43,7 +43,6 @@ from echo_terminal.terminal.terminal import (
 
 IMAGE = "echo-terminal/tasks:trixie"
 CONTROL, OUTPUT = "/run/control", "/run/output"
-LABEL = "echo-terminal"
 NOT_STARTED = (125, 126, 127)  # what ``exec`` reports for itself
 ANSWER = 5.0  # seconds that it may take to answer where it is not
 PATIENCE = 0.5  # seconds after which we look whether a silent shell is being starved
@@ -135,7 +134,7 @@ class DockerTerminal(PersistentShell):
             shm_size=16 << 20,
             tmpfs=self._memory_folders(),
             security_opt=["no-new-privileges"],
-            labels={LABEL: "episode"},
+            labels={"echo-terminal": "episode"},
             **(_own_episode() if own else {"environment": params.variables, "working_dir": params.workdir}),
         )
         self._container = container
