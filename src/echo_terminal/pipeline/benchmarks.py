@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from echo_terminal.pipeline.bench import Row, benchmark
+from echo_terminal.pipeline.bench import CannotRun, Row, benchmark
 
 
 @benchmark("learner/term")
@@ -47,6 +48,27 @@ def _kills() -> list[Row]:
         return random_kills(Path(folder))
 
 
+@benchmark("world/fidelity")
+def _fidelity() -> list[Row]:
+    from echo_terminal.terminal.benchmarks import fidelity
+
+    return fidelity(Path("tests/data"))
+
+
+@benchmark("world/states")
+def _states() -> list[Row]:
+    from echo_terminal.terminal.benchmarks import session_states
+
+    return session_states(Path("tests/data"))
+
+
+@benchmark("world/determinism")
+def _determinism() -> list[Row]:
+    from echo_terminal.terminal.benchmarks import determinism
+
+    return determinism()
+
+
 @benchmark("world/speed")
 def _speed() -> list[Row]:
     from echo_terminal.tasks.benchmarks import speed
@@ -54,18 +76,18 @@ def _speed() -> list[Row]:
     return speed()
 
 
-@benchmark("world/fidelity")
-def _fidelity() -> list[Row]:
-    from echo_terminal.tasks.benchmarks import fidelity
+@benchmark("world/bubblewrap")
+def _bubblewrap() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import against_bubblewrap
 
-    return fidelity(Path("tests/data"))
+    return _where_possible(against_bubblewrap)
 
 
-@benchmark("world/determinism")
-def _determinism() -> list[Row]:
-    from echo_terminal.tasks.benchmarks import determinism
+@benchmark("world/containers")
+def _containers() -> list[Row]:
+    from echo_terminal.terminal.benchmarks_real import container_episodes
 
-    return determinism()
+    return _where_possible(container_episodes)
 
 
 @benchmark("world/endurance")
@@ -82,31 +104,40 @@ def _task_table() -> list[Row]:
     return task_table()
 
 
+@benchmark("world/fresh-tasks")
+def _fresh_tasks() -> list[Row]:
+    from echo_terminal.tasks.benchmarks import fresh_gate
+
+    return fresh_gate()
+
+
 @benchmark("world/engines-agree")
 def _engines_agree() -> list[Row]:
-    from echo_terminal.tasks.benchmarks import engines_agree
+    from echo_terminal.tasks.benchmarks_docker import engines
 
-    return engines_agree()
+    return engines()
+
+
+def _where_possible(measure: Callable[[], list[Row]]) -> list[Row]:
+    """Rows, or the reason why this machine has none.
+
+    Raises:
+        CannotRun: it lacks the engine.
+    """
+    from echo_terminal.terminal.terminal import EngineUnavailable
+
+    try:
+        return measure()
+    except EngineUnavailable as reason:
+        raise CannotRun(str(reason)) from reason
 
 
 @benchmark("harness/fuzz")
 def _fuzz() -> list[Row]:
     from echo_terminal.agent.fuzz import fuzz_parser
-    from echo_terminal.tasks.benchmarks import row
+    from echo_terminal.terminal.benchmarks import row
 
     result = fuzz_parser(1_000_000, seed=0)
     return [
         row("fuzzed_turns_without_an_exception", result.inputs, "turns", ">= 1e6", result.inputs >= 10**6)
     ]
-
-
-@benchmark("world/containers")
-def _containers() -> list[Row]:
-    from echo_terminal.pipeline.bench import CannotRun
-    from echo_terminal.terminal.benchmarks_real import container_episodes
-    from echo_terminal.terminal.terminal import EngineUnavailable
-
-    try:
-        return container_episodes()
-    except EngineUnavailable as reason:
-        raise CannotRun(str(reason)) from reason

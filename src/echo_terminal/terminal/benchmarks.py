@@ -1,185 +1,120 @@
-"""Figures of the virtual engine: speed, repeatability, endurance. Each function returns rows for ``make bench``.
+"""Is the virtual engine real bash, and the same every time? Figures for ``make bench``.
 
-Where a target is "per core", time is the CPU time of this process with all its threads, so that other work on the
-machine does not count; comparisons of engines are wall time in the same run.
+Agreement is measured against recorded answers of the reference engine (``tests/data``), so it needs nothing but this
+process; what a container costs is in ``benchmarks_real``, speed and endurance on tasks in ``tasks.benchmarks``.
 """
 
 from __future__ import annotations
 
-import gc
 import hashlib
+import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from echo_terminal.terminal.conformance import built_in_fixture
-from echo_terminal.terminal.sessions import generate
-from echo_terminal.terminal.terminal import HOME, EngineUnavailable, File, Terminal, open_terminal
-
-Row = dict[str, object]
-
-TOOL = b"""#!/bin/bash
-case "$1" in
-  status) echo "service $2: running"; exit 0 ;;
-  set) [ -n "$3" ] || { echo "usage: svc set NAME VALUE" >&2; exit 2; }; echo "$2=$3" >> ~/svc.conf ;;
-  *) echo "usage: svc status|set" >&2; exit 2 ;;
-esac
-"""
-MIX = (
-    "ls", "cat notes/f1.txt", "echo hello > out.txt", "sed -i 's/1/one/' notes/f2.txt", "ls -l notes",
-    "mv out.txt moved.txt", "grep -c line notes/f3.txt", "svc status web", "svc set port 8080", "svc set port",
-    "cat svc.conf", "cp moved.txt out.txt", "wc -l notes/f4.txt", "cd notes; pwd; cd ..", "cat nosuch.txt",
-    "sort notes/f5.txt | head -n 2", "cut -d' ' -f2 notes/f6.txt", "rm moved.txt",
-)  # fmt: skip
-EPISODE = (
-    "ls",
-    "cat notes/f1.txt",
-    "sed 's/1/one/' notes/f2.txt > out.txt",
-    "mv out.txt moved.txt",
-    "svc status web",
+from echo_terminal.terminal.conformance import (
+    Row,
+    answers,
+    built_in_fixture,
+    by_family,
+    compare,
+    read_corpus,
+    read_recorded,
 )
+from echo_terminal.terminal.sessions import compare_states, generate, states
+from echo_terminal.terminal.terminal import open_terminal
+
+CORPORA = ("bash_corpus", "bash_corpus_2", "bash_corpus_3")
+# What oracles of tasks call; the other families are measured without a target of their own.
+TASK_FAMILIES = frozenset(
+    {"ls", "cat/head/tail", "grep", "find", "sed", "awk", "sort/uniq/cut/tr/wc", "shell language", "python -c",
+     "python script", "hash/encode", "jq"}
+)  # fmt: skip
+EXTRA = (
+    "echo $RANDOM",
+    "date",
+    "mktemp",
+    "shuf ~/data/a.txt",
+    "ls -l --full-time",
+    "ls -lt",
+    "touch n; stat n",
+)
+SESSIONS = 320  # as many as were recorded
 
 
-def files() -> dict[str, File]:
-    """Thirty files and a site tool."""
-    notes = {f"{HOME}/notes/f{n}.txt": File(b"line 1\nline 2\nline 3\n") for n in range(30)}
-    return {**notes, "/usr/local/bin/svc": File(TOOL, 0o755)}
+def row(name: str, value: float, unit: str, target: str = "", holds: bool | None = None) -> dict[str, Any]:
+    """One line of the benchmark table."""
+    return {"name": name, "value": round(value, 4), "unit": unit, "target": target, "holds": holds}
 
 
-def _row(name: str, value: float, unit: str, target: str = "", holds: bool | None = None) -> Row:
-    return {"name": name, "value": value, "unit": unit, "target": target, "holds": holds}
-
-
-def _cpu(action: Callable[[], object], times: int) -> float:
-    """Seconds of CPU of one call."""
-    start = time.process_time()
-    for _ in range(times):
-        action()
-    return (time.process_time() - start) / times
-
-
-def speed(rounds: int = 60) -> list[Row]:
-    """Commands of the tasks' mix per second of CPU, and the cost of an episode's start with thirty files."""
-    terminal, content = open_terminal("virtual"), files()
-
-    def mix() -> None:
-        for command in MIX:
-            terminal.run(command)
-
-    def start() -> None:
-        terminal.reset(content, 0)
-
-    start()
-    mix()
-    rate = len(MIX) / _cpu(mix, rounds)
-    cost = 1000 * _cpu(start, 200)
-    return [
-        _row("steps per second of a core", rate, "1/s", ">= 2500", rate >= 2500),
-        _row("start of an episode with 30 files", cost, "ms", "<= 2", cost <= 2),
-    ]
-
-
-def _episodes(terminal: Terminal, count: int) -> float:
-    """Seconds of wall time of an episode of five commands, start included."""
-    content, start = files(), time.perf_counter()
-    for seed in range(count):
-        terminal.reset(content, seed)
-        for command in EPISODE:
-            terminal.run(command)
-    terminal.close()
-    return (time.perf_counter() - start) / count
-
-
-def against_bubblewrap(count: int = 20) -> list[Row]:
-    """Five-command episodes, start and close included: how many times faster than a persistent shell in bubblewrap.
-
-    Raises:
-        EngineUnavailable: bubblewrap cannot run here.
-    """
-    real = open_terminal("bubblewrap")
-    slow = _episodes(real, count)
-    fast = _episodes(open_terminal("virtual"), 10 * count)
-    ratio = slow / fast
-    return [
-        _row("episode of five commands, virtual", 1000 * fast, "ms"),
-        _row("episode of five commands, bubblewrap", 1000 * slow, "ms"),
-        _row("virtual against bubblewrap", ratio, "times", ">= 30", ratio >= 30),
-    ]
-
-
-def transcript_digest(commands: int = 10_000, seed: int = 5) -> str:
-    """Hex digest of everything that the virtual engine answers to random commands."""
-    terminal, fixture, found = open_terminal("virtual"), built_in_fixture(), hashlib.sha256()
-    extra = (
-        "echo $RANDOM",
-        "date",
-        "mktemp",
-        "shuf ~/data/a.txt",
-        "ls -l --full-time",
-        "ls -lt",
-        "touch n; stat n",
+def fidelity(data: Path, corpora: Sequence[str] = CORPORA) -> list[dict[str, Any]]:
+    """Exact agreement with real bash: all commands, those that fail, the families that tasks use, each family."""
+    known = read_recorded(data / "bash_answers.jsonl")
+    cases = list(chain.from_iterable(read_corpus(data / f"{name}.jsonl") for name in corpora))
+    found = compare(
+        cases, answers(open_terminal("virtual"), cases, built_in_fixture()), [known[c.command] for c in cases]
     )
+    used = [r for r in found if r.family in TASK_FAMILIES]
+    errors = [r for r in found if r.error]
+    rows = [
+        _share("commands exactly as in bash", found, 93),
+        _share("commands that fail exactly as in bash", errors, 90),
+        _share("commands of the families of tasks exactly as in bash", used, 97),
+    ]
+    for family, exact, total in by_family(found)[:-2]:
+        share = 100 * exact / total
+        target, holds = (">= 97", share >= 97) if family in TASK_FAMILIES else ("", None)
+        rows.append(row(f"exactly as in bash: {family}", share, "%", target, holds))
+    return rows
+
+
+def _share(name: str, found: Sequence[Row], least: float) -> dict[str, Any]:
+    share = 100 * sum(r.exact for r in found) / len(found)
+    return row(f"{name} ({len(found)})", share, "%", f">= {least}", share >= least)
+
+
+def session_states(data: Path, seed: int = 11) -> list[dict[str, Any]]:
+    """Directory, variables and files after every command of generated sessions, against the recorded ones."""
+    lines = (data / "sessions_expected.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = [json.loads(line)["states"] for line in lines]
+    sessions = generate(len(expected), seed)
+    found = [
+        [s[:16] for s in steps] for steps in states(open_terminal("virtual"), sessions, built_in_fixture())
+    ]
+    same = [r.same for r in compare_states(sessions, found, expected)]
+    share = 100 * sum(same) / len(same)
+    return [row(f"states of {len(sessions)} sessions as in bash", share, "%", ">= 97", share >= 97)]
+
+
+def transcript_digests(commands: int, seed: int = 5) -> list[str]:
+    """One hex digest a session: everything that the virtual engine answers to eight random commands, and its state."""
+    terminal, fixture, digests = open_terminal("virtual"), built_in_fixture(), []
     for number, session in enumerate(generate(-(-commands // 8), seed)):
+        seen = hashlib.sha256()
         terminal.reset(fixture.files, number)
         terminal.run(fixture.setup)
-        for command in (*session, *(extra[(number + n) % len(extra)] for n in range(2))):
-            seen = terminal.run(command)
-            found.update(repr((seen.stdout, seen.stderr, seen.exit_code, seen.cwd, seen.status)).encode())
-        found.update(terminal.fingerprint().encode())
-    return found.hexdigest()
+        for command in (*session, *(EXTRA[(number + n) % len(EXTRA)] for n in range(2))):
+            o = terminal.run(command)
+            seen.update(repr((o.stdout, o.stderr, o.exit_code, o.cwd, o.status)).encode())
+        seen.update(terminal.fingerprint().encode())
+        digests.append(seen.hexdigest())
+    terminal.close()
+    return digests
 
 
-def repeatability(commands: int = 10_000) -> list[Row]:
-    """Do two processes give the same transcripts of the same random commands?"""
-    code = f"from echo_terminal.terminal.benchmarks import transcript_digest as d; print(d({commands}))"
-    digests = []
+def determinism(commands: int = 10_000) -> list[dict[str, Any]]:
+    """Sessions whose transcripts differ between two processes with other hash seeds."""
+    code = f"from echo_terminal.terminal.benchmarks import transcript_digests as d; print(*d({commands}))"
+    found = []
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-        )
-        digests.append(done.stdout.strip())
-    same = digests[0] == digests[1]
-    return [_row(f"same transcripts of {commands} random commands in two processes", same, "", "yes", same)]
-
-
-def _resident_mb() -> float:
-    words = Path("/proc/self/statm").read_text().split()
-    return int(words[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def _children() -> int:
-    return sum(len((task / "children").read_text().split()) for task in Path("/proc/self/task").iterdir())
-
-
-def endurance(episodes: int = 20_000) -> list[Row]:
-    """Growth of memory from the tenth part of the episodes to their end, and processes left over."""
-    terminal, content = open_terminal("virtual"), files()
-    before, early = _children(), 0.0
-    for seed in range(episodes):
-        terminal.reset(content, seed)
-        terminal.run(MIX[seed % len(MIX)])
-        terminal.run("x=1; sort notes/f1.txt > sorted.txt")
-        if seed == episodes // 10:
-            gc.collect()
-            early = _resident_mb()
-    terminal.close()
-    gc.collect()
-    growth, left = _resident_mb() - early, _children() - before
-    return [
-        _row(f"growth of memory over {episodes} episodes", growth, "MiB", "<= 20", growth <= 20),
-        _row("processes left over", left, "", "0", left == 0),
-    ]
-
-
-__all__ = [
-    "EngineUnavailable",
-    "against_bubblewrap",
-    "endurance",
-    "repeatability",
-    "speed",
-    "transcript_digest",
-]
+        call = [sys.executable, "-c", code]
+        done = subprocess.run(call, env=environment, capture_output=True, text=True, check=True)
+        found.append(done.stdout.split())
+    different = sum(a != b for a, b in zip(*found, strict=True))
+    name = f"sessions that differ in two processes ({commands} commands)"
+    return [row(name, different, "sessions", "= 0", different == 0)]
