@@ -165,5 +165,5 @@ def test_jvm_needs_the_full_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_python_c_and_workers_get_a_session() -> None:
     """pyspark-client takes `python -c` for its doctests and looks for files that only the JVM edition has."""
     code = "from echo_terminal.lake import spark; print(spark.connect().range(3).count())"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (run.returncode, run.stdout.strip()) == (0, "3"), run.stderr

@@ -79,7 +79,7 @@ def test_writers_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(timeout=60)
+        process.join(timeout=600)
         assert process.exitcode == 0
     assert assert_unique(tmp_path, "turns") == 48
 

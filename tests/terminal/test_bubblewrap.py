@@ -96,8 +96,8 @@ def test_set_e_ends_the_shell_and_is_gone(terminal: BubblewrapTerminal) -> None:
 def test_time_out_keeps_the_session(terminal: BubblewrapTerminal, command: str) -> None:
     terminal.run("x=5; f() { echo f$x; }; cd a")
     started = time.monotonic()
-    seen = terminal.run(f"echo part; {command}", timeout=0.3)
-    assert time.monotonic() - started < 1.3
+    seen = terminal.run(f"echo part; {command}", timeout=1)
+    assert time.monotonic() - started < 30  # far from 60
     assert (seen.stdout, seen.exit_code, seen.status, seen.cwd) == (
         "part\n",
         124,
@@ -108,11 +108,9 @@ def test_time_out_keeps_the_session(terminal: BubblewrapTerminal, command: str) 
 
 
 def test_background_child_does_not_hold_the_step(terminal: BubblewrapTerminal) -> None:
-    started = time.monotonic()
-    seen = terminal.run("(sleep 0.4; echo late; echo made > late.txt) & echo now")
-    assert time.monotonic() - started < 0.35
-    assert (seen.stdout, seen.stderr) == ("now\n", "")
-    assert terminal.run("wait; cat late.txt").stdout == "made\n"
+    seen = terminal.run("(until [ -e go ]; do sleep 0.1; done; echo late; echo made > late.txt) & echo now")
+    assert (seen.stdout, seen.stderr, seen.status) == ("now\n", "", Status.OK)
+    assert terminal.run("touch go; wait; cat late.txt").stdout == "made\n"
 
 
 def test_exit_code_of_the_step_before(terminal: BubblewrapTerminal) -> None:
@@ -218,14 +216,14 @@ def test_unavailable_says_how_to_allow_it(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_close_leaves_nothing(terminal: BubblewrapTerminal) -> None:
     terminal.run("sleep 60 & sleep 60 &")
-    deadline = time.monotonic() + 5  # until the shell's two children show
+    deadline = time.monotonic() + 60  # until the shell's two children show
     while len(processes := terminal._processes()) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     folder = terminal._folder
     assert len(processes) == 3 and folder is not None
     terminal.close()
     terminal.close()
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 60
     while any(Path(f"/proc/{pid}").exists() for pid in processes) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not any(Path(f"/proc/{pid}").exists() for pid in processes)
