@@ -170,8 +170,18 @@ def _folder(path: Path, name: str) -> bytes:
 def import_command(
     folder: Annotated[Path, typer.Argument(help="a task, a folder of tasks, or a tasks.json")],
     as_lines: Annotated[bool, typer.Option("--json", help="one JSON object a task")] = False,
+    try_some: Annotated[
+        int, typer.Option("--try", min=0, help="grade doing nothing on so many of them, drawn at random")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="of the draw")] = 0,
 ) -> None:
     """Read foreign tasks: what each needs, which engine can run it, or why none can."""
+    if try_some:
+        from echo_terminal.tasks.imported_check import grade_nothing, report, sample
+
+        tried = [grade_nothing(task) for task in sample(folder, try_some, seed)]
+        typer.echo(as_json(tried) if as_lines else "\n".join(report(tried)), nl=not as_lines)
+        raise typer.Exit(0 if all(row["ours"] in (0, None) for row in tried) else 1)
     rows, errors = table(folder)
     if as_lines:
         typer.echo(as_json(rows), nl=False)
