@@ -139,12 +139,6 @@ def sweeps(rng: np.random.Generator) -> pd.DataFrame:
         gain = 0.45 - 2 * abs(level - 0.05) if level < 0.3 else -0.2
         rows = attempts(rng, 12, {"val": 2}, {"echo": gain}).assign(factor="lambda", level=level)
         frames.append(rows.assign(done=rng.random(len(rows)) > level))
-    for level, bonus in ((3, 0.3), (5, 0.2), (8, 0.02)):
-        frames.append(
-            attempts(rng, 12, {"val": 2}, {"grpo": 0.2, "echo": 0.2 + bonus}).assign(
-                factor="turns", level=float(level)
-            )
-        )
     return pd.concat(frames).query("start == 'base_small' and step == 60")
 
 
@@ -152,8 +146,12 @@ def write_results(folder: Path) -> Path:
     """All result files of a made-up profile."""
     rng = np.random.default_rng(0)
     folder.mkdir(parents=True)
+    control = attempts(np.random.default_rng(1), 12, {"val": 4}, {"masked_facts": 0.26}).query(
+        "start == 'base_small'"
+    )
     frames = {
-        "attempts": attempts(rng, 12, SUITES, GAIN), "train_steps": train_steps(rng), "heldout_ce": heldout_ce(rng),
+        "attempts": pd.concat([attempts(rng, 12, SUITES, GAIN), control], ignore_index=True),
+        "train_steps": train_steps(rng), "heldout_ce": heldout_ce(rng),
         "verifier_free": verifier_free(), "env_only_attempts": env_only_attempts(rng),
         "forecast": forecast(rng), "controls": controls(rng), "sweeps": sweeps(rng),
     }  # fmt: skip

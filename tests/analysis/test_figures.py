@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from echo_terminal.analysis import paper, results, style
+from echo_terminal.analysis import results, style
+from echo_terminal.analysis.catalogue import FIGURES
 
 PUBLISHED = Path(__file__).parents[2] / "paper" / "published"
 
 
-@pytest.mark.parametrize("name", paper.FIGURES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_every_figure(name: str, synthetic: Path, tmp_path: Path) -> None:
-    figure = paper.FIGURES[name].draw(results.load(synthetic), PUBLISHED)
+    figure = FIGURES[name].draw(results.load(synthetic), PUBLISHED)
     assert any(a.has_data() or a.texts or a.patches for a in figure.axes)
     png, svg = style.save(figure, name, tmp_path)
     width, height = struct.unpack(">II", png.read_bytes()[16:24])
@@ -21,7 +22,7 @@ def test_every_figure(name: str, synthetic: Path, tmp_path: Path) -> None:
 
 
 def test_figure_bytes_are_repeatable(synthetic: Path, tmp_path: Path) -> None:
-    draw = paper.FIGURES["figure2"].draw
+    draw = FIGURES["figure2"].draw
     first, second = (
         [p.read_bytes() for p in style.save(draw(results.load(synthetic), PUBLISHED), "f", tmp_path / n)]
         for n in "ab"
@@ -35,12 +36,12 @@ def test_figure_bytes_are_repeatable(synthetic: Path, tmp_path: Path) -> None:
 def test_a_figure_without_its_file_says_so(figure: str, frame: str, synthetic: Path) -> None:
     whole = results.load(synthetic)
     part = results.Results("p", {k: v for k, v in whole.frames.items() if k != frame})
-    with pytest.raises(results.NotRun, match=f"{frame}.parquet is not produced"):
-        paper.FIGURES[figure].draw(part, PUBLISHED)
+    with pytest.raises(results.NotRun, match=f"this profile has no {results.MADE_BY[frame]}"):
+        FIGURES[figure].draw(part, PUBLISHED)
 
 
 def test_gap_figure_needs_a_gap(synthetic: Path) -> None:
     whole = results.load(synthetic)
     attempts = whole.get("attempts").query("start != 'sft'")
     with pytest.raises(results.NotRun, match="excludes zero"):
-        paper.FIGURES["figure4"].draw(results.Results("p", {**whole.frames, "attempts": attempts}), PUBLISHED)
+        FIGURES["figure4"].draw(results.Results("p", {**whole.frames, "attempts": attempts}), PUBLISHED)

@@ -9,7 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from echo_terminal.analysis import paper, readme, results, site, values
+from echo_terminal.analysis import claims, paper, readme, results, site, verdicts
+from echo_terminal.analysis.catalogue import FIGURES
 
 PAPER = Path(__file__).parents[2] / "paper"
 
@@ -23,7 +24,7 @@ def built(synthetic: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
 def test_build_within_its_budget_of_cpu(built: tuple[Path, paper.Built], synthetic: Path) -> None:
     out, made = built
     assert made.pdf.read_bytes().startswith(b"%PDF")
-    assert set(made.figures) | set(made.not_run) >= set(paper.FIGURES)
+    assert set(made.figures) | set(made.not_run) >= set(FIGURES)
     assert not set(made.not_run) - {"figure4"}, made.not_run  # synthetic starts may have no gap
     start = time.process_time()
     paper.compile_pdf(PAPER, out)
@@ -47,17 +48,24 @@ def test_no_number_of_a_result_is_typed_in_the_template() -> None:
 def test_a_missing_value_stops_the_build(built: tuple[Path, paper.Built], tmp_path: Path) -> None:
     out = Path(shutil.copytree(built[0], tmp_path / "o"))
     filled = json.loads((out / "values.json").read_text())
-    del filled["tally"]["pass-val"]
+    filled["claims"] = [c for c in filled["claims"] if c["id"] != "pass-val"]
     (out / "values.json").write_text(json.dumps(filled))
-    with pytest.raises(RuntimeError, match="does not compile"):
+    with pytest.raises(RuntimeError, match="no claim pass-val"):
         paper.compile_pdf(PAPER, out)
 
 
-def test_every_claim_is_spoken_of_in_the_paper() -> None:
+def test_every_claim_stands_in_one_table_of_the_paper() -> None:
     text = (PAPER / "paper.typ").read_text()
-    ids = re.findall(r"^- id: (\S+)", (PAPER / "claims.yaml").read_text(), re.MULTILINE)
-    silent = {i for i in ids if f'tally("{i}")' not in text}
-    assert silent == {"solved-hard"}  # in the verdict table alone
+    asked = re.findall(r'"([^"]+)"', " ".join(re.findall(r"#verdicts\(([^)]*)\)", text)))
+    families = {c.family for c in claims.load(PAPER / "claims.yaml")}
+    assert sorted(asked) == sorted(families)
+
+
+def test_every_figure_and_table_stands_in_the_paper() -> None:
+    text = (PAPER / "paper.typ").read_text()
+    calls = " ".join(re.findall(r"#(?:fig|pair|tab)\(([^)]*)\)", text))
+    asked = re.findall(r'"([^"]+)"', calls)
+    assert sorted(asked) == sorted([*FIGURES, *(f"table{i}" for i in range(1, 6))])
 
 
 def test_smallest_profile_builds(synthetic: Path, tmp_path: Path) -> None:
@@ -67,32 +75,69 @@ def test_smallest_profile_builds(synthetic: Path, tmp_path: Path) -> None:
     for name in results.REQUIRED:
         shutil.copy(synthetic / f"{name}.parquet", folder)
     made = paper.build(folder, tmp_path / "out", paper=PAPER)
-    assert made.not_run["figure5"] == "verifier_free.parquet is not produced in this profile"
-    assert made.not_run["table4"] == "env_only_attempts.parquet is not produced in this profile"
+    assert (
+        made.not_run["figure5"] == made.not_run["table4"] == "this profile has no training without a verifier"
+    )
     assert made.pdf.exists()
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "text"),
-    [
-        (["reproduced"] * 3, "holds from each of the 3 starts"),
-        (["reversed", "reversed"], "is reversed from each of the 2 starts"),
-        (
-            ["reproduced", "inconclusive", "not run"],
-            "holds from 1 of 2 starts, is left open from 1 of 2 starts",
-        ),
-        (["not run"], "was not run in this profile"),
-        (["inconclusive"], "is left open (from SFT start)"),
-    ],
-)
-def test_tally(verdicts: list[str], text: str) -> None:
-    assert values.tally([{"verdict": v, "start": "sft"} for v in verdicts]) == text
+def test_another_profile_completes_the_first(
+    built: tuple[Path, paper.Built], synthetic: Path, tmp_path: Path
+) -> None:
+    """Required files alone beside a profile that has everything: figures and verdicts are lent, and named."""
+    root = tmp_path / "results"
+    for name in ("main", "smoke", "synthetic"):
+        (root / name).mkdir(parents=True)
+        for path in synthetic.glob("*.parquet"):
+            if name != "main" or path.stem in results.REQUIRED:
+                shutil.copy(path, root / name)
+    for name in ("smoke", "synthetic"):
+        shutil.copy(built[0] / "claims.json", root / name)
+    made = paper.build(root / "main", tmp_path / "out", paper=PAPER)
+    assert made.captions["lambda"]["profile"] == "synthetic" and made.captions["figure2"]["profile"] == "main"
+    assert "lambda" not in made.not_run and "3 seeds" in made.captions["lambda"]["caption"]
+    own = {row["id"]: row for row in made.claims}
+    assert own["lambda-range/base_small"]["verdict"] == "not run"  # the profile's own file lends nothing
+    filled = json.loads((tmp_path / "out" / "values.json").read_text())
+    by_id = {(c["id"], c["start"]): c for c in filled["claims"]}
+    assert by_id["lambda-range", "Base, small"]["profile"] == "synthetic"
+    assert by_id["pass-val", "Base, small"]["profile"] == "main"
+    assert verdicts.other_profiles(root / "smoke") == []
+
+
+def test_verdicts_are_lent_by_the_first_profile_that_ran_a_claim() -> None:
+    def row(name: str, verdict: str, reason: str = "") -> dict:
+        return {"id": name, "verdict": verdict, "reason": reason}
+
+    rows = [
+        row("a", "inconclusive"),
+        row("b", "not run", "x"),
+        row("c", "not run", "x"),
+        row("d", "reproduced"),
+    ]
+    others = {"one": [row("b", "not run", "y")], "two": [row("a", "reversed"), row("b", "reversed")]}
+    shown = verdicts.completed("own", rows, others)
+    assert [(r["verdict"], r["profile"]) for r in shown] == [
+        ("inconclusive", "own"), ("reversed", "two"), ("not run", "own"), ("reproduced", "own"),
+    ]  # fmt: skip
+    assert [r["id"] for r in verdicts.decided_first(shown)] == ["d", "b", "a"]
+    assert verdicts.by_reason(shown, "not run") == [("x", 1)]
 
 
 def test_readme_block(built: tuple[Path, paper.Built], tmp_path: Path) -> None:
-    block = readme.block(built[0], "synthetic")
+    root = tmp_path / "results"
+    (root / "main" / "09_paper").mkdir(parents=True)
+    shutil.copytree(built[0] / "tables", root / "main" / "09_paper" / "tables")
+    rows = [dict(row, verdict="not run", reason="why") for row in built[1].claims]
+    claims.write(rows, root / "main" / "claims.json")
+    (root / "other").mkdir()
+    shutil.copy(built[0] / "claims.json", root / "other")
+    block = readme.block(root, "main", ["other"])
     assert block.count("**reproduced**") == sum(row["verdict"] == "reproduced" for row in built[1].claims)
-    assert "Not run in this profile" in block and "nan" not in block.lower().replace("finance", "")
+    assert block.count("](executed/other/") == sum(row["verdict"] != "not run" for row in built[1].claims)
+    skipped = sum(row["verdict"] == "not run" for row in built[1].claims)
+    assert f"({skipped} judgements)" in block and f"- {skipped}: why" in block
+    assert "nan" not in block.lower()
     path = tmp_path / "README.md"
     path.write_text(f"# Title\n\n{readme.BEGIN}\nold\n{readme.END}\n\nafter\n")
     readme.update(path, block)
@@ -128,7 +173,7 @@ def test_site(built: tuple[Path, paper.Built], tmp_path: Path) -> None:
     assert "costs $5 and $6 &lt;b&gt;" in text and "&lt;tag&gt;" in text
     index = pages[0].read_text()
     assert index.count("<figure>") == len(built[1].figures)
-    assert index.count("<tr>") == len(built[1].claims) + 1
+    assert index.count("<tr>") == 1 + sum(row["verdict"] != "not run" for row in built[1].claims)
     assert "<script" not in index + text and "http" not in re.sub(r'xmlns="[^"]*"', "", index + text)
 
 

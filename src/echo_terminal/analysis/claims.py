@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +30,7 @@ from echo_terminal.analysis.tables import label, table_of
 from echo_terminal.config import StrictModel
 
 ALPHA = 0.05
+UNSIGNED = ("ratio",)  # units that a reader needs no word for
 VERDICTS = ("reproduced", "reversed", "inconclusive", "not run")
 
 
@@ -88,6 +90,9 @@ def _measure(claim: Claim, start: str | None, results: Results) -> Estimate | st
     """The estimate, or the rule by which it is not run."""
     if start is not None and start not in results.starts:
         return f"the start {start} is not part of this profile"
+    suite = claim.args.get("suite")
+    if suite is not None and suite not in results.suites:
+        return f"the suite {suite} is not part of this profile"
     try:
         return METRICS[claim.metric](results, **({"start": start} if start else {}), **claim.args)
     except NotRun as rule:
@@ -95,7 +100,9 @@ def _measure(claim: Claim, start: str | None, results: Results) -> Estimate | st
 
 
 def _row(claim: Claim, start: str | None) -> dict[str, Any]:
-    threshold = f"{claim.expect} {claim.threshold:g} {claim.unit}".strip()
+    sign = "±" if claim.expect == "within" else ""
+    threshold = f"{claim.expect} {sign}{claim.threshold:g}".replace("-", "\u2212")
+    threshold = f"{threshold} {claim.unit}" if claim.unit not in UNSIGNED else threshold
     return {
         "id": f"{claim.id}/{start}" if start else claim.id,
         "family": claim.family,
@@ -147,13 +154,19 @@ def write(rows: list[dict[str, Any]], path: Path) -> None:
     path.write_text(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
+def published_text(row: dict[str, Any]) -> str:
+    """What the paper prints for this claim, with true minus signs; empty if it prints nothing."""
+    return re.sub(r"-(?=\d)", "\u2212", row["published"])
+
+
 def shown_effect(row: dict[str, Any]) -> str:
     """Effect, interval and unit for a reader; a dash where nothing was run."""
     if row["verdict"] == "not run":
         return DASH
     bounds = [float("nan") if row[k] is None else row[k] for k in ("effect", "low", "high")]
-    signed = row["unit"] not in ("", "share", "ratio")
-    return f"{with_interval(Interval(*bounds), row['digits'], sign=signed)} {row['unit']}".strip()
+    if row["unit"] in UNSIGNED:
+        return with_interval(Interval(*bounds), row["digits"])
+    return f"{with_interval(Interval(*bounds), row['digits'], sign=True)} {row['unit']}"
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

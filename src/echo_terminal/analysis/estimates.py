@@ -133,7 +133,7 @@ def speed_up(results: Results, start: str, score: str) -> Estimate:
     """GRPO's first best step over ECHO's first step above it; seeds resampled, never reached counts as 0."""
     curves = measures.speed_curves(results, start)
     if score not in curves:
-        raise NotRun(f"{score} was not evaluated over training in this profile")
+        raise NotRun(f"the score {score} is not evaluated over training in this profile")
     arms = curves[score]
     seeds = arms["grpo"].index.intersection(arms["echo"].index)
     if seeds.empty:
@@ -209,7 +209,7 @@ def level_gap(
     results: Results, start: str, suite: str, factor: str, statistic: str, high: float, low: float
 ) -> Estimate:
     """A statistic of attempts of ECHO at one level of a swept factor − at another, in points."""
-    rows = r.select(results.get("sweeps"), factor=factor, start=start, suite=suite, objective="echo")
+    rows = measures.sweep_rows(results, factor=factor, start=start, suite=suite, objective="echo")
     a, b = (r.select(rows, level=level) for level in (high, low))
     if statistic == "reward":
         return _paired_points(statistics.pass_matrix(a), statistics.pass_matrix(b))
@@ -275,7 +275,7 @@ def spread_ratio(results: Results, start: str, suite: str) -> Estimate:
 def benchmark(results: Results, name: str) -> Estimate:
     """A paired benchmark of ``results/bench.json``; its bounds are the 10th and 90th percentile of the pairs."""
     if not {name, f"{name}_p10", f"{name}_p90"} <= set(results.bench):
-        raise NotRun(f"the benchmark {name} stands in no results/bench.json: run make bench")
+        raise NotRun("the benchmark is not among the results: run make bench")
     value, low, high = (results.bench[name + suffix] for suffix in ("", "_p10", "_p90"))
     return Estimate(value, low, high, NAN, 0, 0, "paired runs")
 

@@ -13,15 +13,6 @@ from echo_terminal.analysis import results as r
 from echo_terminal.analysis.results import NotRun, Results
 from echo_terminal.analysis.tables import label
 
-FACTOR_TITLES = {
-    "lambda": "λ",
-    "turns": "turn limit",
-    "reveal": "facts that outputs reveal",
-    "sparsity": "tools a task needs",
-    "gradient_ratio": "λ · |env gradient| / |policy gradient|",
-    "base_ce": "env-CE of the start, nats",
-    "group_size": "rollouts a prompt",
-}
 VARIANT_TITLES = {
     "masked_facts": "ECHO without\nthe facts",
     "shuffled": "shuffled\noutputs",
@@ -33,7 +24,7 @@ VARIANT_TITLES = {
 
 def lambda_collapse(results: Results, paper: Path) -> Figure:
     """Pass rate and unfinished attempts against λ."""
-    rows = r.select(results.get("sweeps"), factor="lambda")
+    rows = measures.sweep_rows(results, factor="lambda")
     suites = r.ordered(rows["suite"].unique(), r.SUITES)
     figure, axes = style.grid(1, len(suites), 2.0, style.WIDE if len(suites) > 1 else style.NARROW)
     for axis, suite in zip(axes.flat, suites, strict=True):
@@ -71,31 +62,34 @@ def lambda_collapse(results: Results, paper: Path) -> Figure:
     return figure
 
 
-def when_it_helps(results: Results, paper: Path) -> Figure:
-    """ECHO's gain over GRPO in points against each factor that was swept."""
-    gains = measures.sweep_gains(results)
-    factors = list(dict.fromkeys(gains["factor"]))
-    figure, axes = style.grid(1, len(factors), 2.0, style.WIDE if len(factors) > 1 else style.NARROW)
-    for axis, factor in zip(axes.flat, factors, strict=True):
-        of_factor = gains[gains["factor"] == factor]
-        levels = sorted(of_factor["level"].unique())
-        suites = r.ordered(of_factor["suite"].unique(), r.SUITES)
-        for k, suite in enumerate(suites):
-            line = of_factor[of_factor["suite"] == suite].set_index("level")
-            at = [levels.index(v) + 0.12 * (k - (len(suites) - 1) / 2) for v in line.index]
-            spread = [line["gain"] - line["low"], line["high"] - line["gain"]]
-            axis.errorbar(at, line["gain"], spread, fmt="o-", elinewidth=0.8, label=suite, color=f"C{k}")
-        axis.axhline(0, color="#333333", linewidth=0.6)
-        axis.set_xticks(range(len(levels)), [f"{v:g}" for v in levels])
-        axis.set_xlabel(FACTOR_TITLES.get(factor, factor))
-    axes[0, 0].set_ylabel("gain over GRPO, points")
-    style.legend(figure, axes.flat)
+def objectives(results: Results, paper: Path) -> Figure:
+    """Gain over GRPO of every other objective, by suite; ECHO's in its own colour."""
+    gains = measures.objective_gains(results)
+    panels = list(dict.fromkeys(zip(gains["start"], gains["suite"], strict=True)))
+    names = list(dict.fromkeys(gains["objective"]))[::-1]
+    columns = min(4, len(panels))
+    figure, axes = style.grid(-(-len(panels) // columns), columns, 0.6 + 0.14 * len(names))
+    for axis in axes.flat[len(panels) :]:
+        axis.axis("off")
+    for k, (axis, (start, suite)) in enumerate(zip(axes.flat, panels, strict=False)):
+        for row in gains[(gains["start"] == start) & (gains["suite"] == suite)].to_dict("records"):
+            colour = style.COLOURS["echo" if row["objective"] == "echo" else "start"]
+            at = names.index(row["objective"])
+            axis.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=0.8)
+            axis.plot(row["gain"], at, "o", color=colour)
+        axis.axvline(0, color="#333333", linewidth=0.6)
+        axis.set_yticks(range(len(names)), names if k % columns == 0 else [], fontsize=6)
+        axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}")
+    figure.supxlabel("gain over GRPO, points", fontsize=8)
     return figure
 
 
 def ce_and_passing(results: Results, paper: Path) -> Figure:
     """Held-out CE against pass rate: a point is one run at one evaluated step."""
     points = measures.ce_and_pass(results)
+    points = points[points.groupby("suite")["pass"].transform("max") > 0]
+    if points.empty:
+        raise NotRun("no attempt passes in this profile")
     suites = r.ordered(points["suite"].unique(), r.SUITES)
     figure, axes = style.grid(1, len(suites), 1.8)
     markers = dict(zip(r.ordered(points["start"].unique(), r.STARTS), "oD^vs", strict=False))
@@ -111,11 +105,12 @@ def ce_and_passing(results: Results, paper: Path) -> Figure:
                 linewidth=0,
                 label=f"{label(start)}, {label(objective)}",
             )
-        axis.set(title=suite, xlabel="held-out CE, nats a token")
+        axis.set_title(suite)
         middle = sum(axis.get_xlim()) / 2  # a twentieth of a nat at least: less is no difference to show
         axis.set_xlim(min(axis.get_xlim()[0], middle - 0.025), max(axis.get_xlim()[1], middle + 0.025))
         axis.set_ylim(min(0.0, axis.get_ylim()[0]), max(5.0, axis.get_ylim()[1]))
     axes[0, 0].set_ylabel("pass rate, %")
+    figure.supxlabel("held-out cross-entropy, nats a token", fontsize=8)
     style.legend(figure, axes.flat, 4)
     return figure
 
@@ -136,9 +131,10 @@ def gradients(results: Results, paper: Path) -> Figure:
             )
     axes[0, 0].axhline(0, color="#333333", linewidth=0.6)
     axes[0, 0].set(xlabel="training step", ylabel="cosine", ylim=(-1, 1))
-    axes[0, 1].set(xlabel="training step", ylabel="env norm / policy norm")
+    axes[0, 1].set(xlabel="training step", ylabel="ratio of norms")
     style.log_scale(axes[0, 1])
-    style.legend(figure, axes.flat)
+    if steps["start"].nunique() > 1:
+        style.legend(figure, axes.flat)
     return figure
 
 
@@ -161,15 +157,20 @@ def calibration(results: Results, paper: Path) -> Figure:
                 }
             )
             total = bins.groupby("low").sum()
-            axis.plot(
-                total["p"] / total["n"],
-                total["y"] / total["n"],
-                style.LINES.get(objective, "-"),
+            forecast, truth = total["p"] / total["n"], total["y"] / total["n"]
+            colour = style.COLOURS.get(objective, style.COLOURS["start"])
+            axis.plot(forecast, truth, style.LINES.get(objective, "-"), color=colour, linewidth=0.8)
+            axis.scatter(
+                forecast,
+                truth,
+                s=4 + 90 * total["n"] / total["n"].sum(),
                 marker=style.MARKERS.get(objective, "o"),
-                color=style.COLOURS.get(objective, style.COLOURS["start"]),
+                color=colour,
+                alpha=0.8,
+                linewidth=0,
                 label=label(objective),
             )
-        axis.set(title=label(start), xlabel="forecast", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        axis.set(title=label(start), xlabel="forecast", xlim=(0, 1), ylim=(-0.03, 1.03))
     axes[0, 0].set_ylabel("share that succeeded")
     style.legend(figure, axes.flat)
     return figure
@@ -201,8 +202,8 @@ def families(results: Results, paper: Path) -> Figure:
     gains = measures.template_gains(results)
     panels = list(dict.fromkeys(zip(gains["start"], gains["suite"], strict=True)))
     tallest = max(gains.groupby(["start", "suite"]).size())
-    columns = min(2 if len(panels) <= 4 else 3, len(panels))
-    figure, axes = style.grid(-(-len(panels) // columns), columns, 0.55 + 0.14 * tallest)
+    columns = min(2 if len(panels) in (2, 4) else 3, len(panels))
+    figure, axes = style.grid(-(-len(panels) // columns), columns, 0.5 + 0.16 * tallest)
     for axis in axes.flat[len(panels) :]:
         axis.axis("off")
     for axis, (start, suite) in zip(axes.flat, panels, strict=False):
@@ -217,6 +218,8 @@ def families(results: Results, paper: Path) -> Figure:
             )
         axis.axvline(0, color="#333333", linewidth=0.6)
         axis.set_yticks(range(len(lines)), lines["template"], fontsize=6)
-        axis.set(title=f"{label(start)}: {suite}", xlabel="gain over GRPO, points")
+        axis.set_ylim(-0.5, tallest - 0.5)
+        axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}")
+    figure.supxlabel("ECHO − GRPO, points of pass@1", fontsize=8)
     style.legend(figure, axes.flat)
     return figure

@@ -12,18 +12,15 @@ from matplotlib.figure import Figure
 from echo_terminal.analysis import measures, published, style
 from echo_terminal.analysis import results as r
 from echo_terminal.analysis.results import NotRun, Results
-from echo_terminal.analysis.tables import PUBLISHED_SUITE, label
+from echo_terminal.analysis.tables import FILTER_OF, MODEL_OF, PUBLISHED_SUITE, SUITE_OF, label
 
-CURVE_SUITES = ("val", "itd", "lite")
+CURVE_SUITES = ("val", "itd", "itd_machine", "lite")
 
 
-def _pass_curves(results: Results, starts: list[str]) -> Figure:
-    """One row a start: validation during training, then each suite that was evaluated on both arms."""
+def _pass_curves(results: Results, starts: list[str], paper: Path) -> Figure:
+    """One row a start, one panel a suite that both arms were evaluated on; the paper's final rates at the right."""
     panels: dict[tuple[str, str], dict[str, pd.DataFrame]] = {}
     for start in starts:
-        for score, curves in measures.speed_curves(results, start).items():
-            if score == measures.VALIDATION:
-                panels[start, score] = curves
         for suite in CURVE_SUITES:
             try:
                 r.arms(results, start, suite)
@@ -33,7 +30,8 @@ def _pass_curves(results: Results, starts: list[str]) -> Figure:
     if not panels:
         raise NotRun("no start of this figure has both GRPO and ECHO in this profile")
     rows = [s for s in starts if any(key[0] == s for key in panels)]
-    columns = [c for c in (measures.VALIDATION, *CURVE_SUITES) if any(key[1] == c for key in panels)]
+    columns = [c for c in CURVE_SUITES if any(key[1] == c for key in panels)]
+    theirs = published.load("table1", paper).set_index(["model", "setup"])
     figure, axes = style.grid(len(rows), len(columns), 1.5)
     for i, start in enumerate(rows):
         for j, column in enumerate(columns):
@@ -43,7 +41,20 @@ def _pass_curves(results: Results, starts: list[str]) -> Figure:
                 continue
             for objective, runs in panels[start, column].items():
                 style.curve(axis, runs, objective, label(objective), 100)
-            axis.set_title(f"{label(start)}: {column}")
+            end = axis.get_xlim()[1]
+            model = MODEL_OF.get(start)
+            for arm in ("grpo", "echo") if model and column in PUBLISHED_SUITE else ():
+                axis.plot(
+                    end * 1.06,
+                    theirs.loc[(model, label(arm)), PUBLISHED_SUITE[column]],
+                    style.MARKERS[arm],
+                    color=style.COLOURS[arm],
+                    fillstyle="none",
+                    label=f"{model} {label(arm)}, {style.PUBLISHED_NOTE}" if len(rows) == 1 else None,
+                )
+            if all((runs == 0).all(axis=None) for runs in panels[start, column].values()):
+                axis.text(0.5, 0.6, "no attempt passes", ha="center", transform=axis.transAxes, fontsize=7)
+            axis.set_title(f"{label(start)}: {column}" if len(rows) > 1 else column)
             axis.set_ylim(0, max(5.0, axis.get_ylim()[1]))
             style.step_axis(axis)
             if i == len(rows) - 1:
@@ -55,12 +66,12 @@ def _pass_curves(results: Results, starts: list[str]) -> Figure:
 
 def pass_curves(results: Results, paper: Path) -> Figure:
     """Figure 2: pass rates over training from the base starts."""
-    return _pass_curves(results, [s for s in results.starts if s != "sft"])
+    return _pass_curves(results, [s for s in results.starts if s != "sft"], paper)
 
 
 def sft_curves(results: Results, paper: Path) -> Figure:
     """Figure 7: pass rates over training from the SFT start."""
-    return _pass_curves(results, [s for s in results.starts if s == "sft"])
+    return _pass_curves(results, [s for s in results.starts if s == "sft"], paper)
 
 
 def _bars(
@@ -77,7 +88,7 @@ def _bars(
             axis.bar(x, value, width * 0.92, color=colour, label=bar if i == 0 else None)
             if not np.isnan(low):
                 axis.plot([x, x], [low, high], color="#333333", linewidth=0.8)
-    axis.set_xticks(range(len(groups)), list(groups))
+    axis.set_xticks(range(len(groups)), [name.replace("_", "_\n") for name in groups])
     axis.grid(axis="x", visible=False)
 
 
@@ -168,6 +179,7 @@ def env_only(results: Results, paper: Path) -> Figure:
     rows = results.get("verifier_free")
     targets = r.ordered(rows["target_suite"].unique(), r.SUITES)
     figure, axes = style.grid(1, len(targets), 1.6)
+    theirs = published.load("table4", paper)
     names = r.ordered(rows["filter"].unique(), ("none",))
     colours = dict(
         zip(names, (style.COLOURS["start"], style.COLOURS["env_only"], style.COLOURS["accent"]), strict=False)
@@ -182,6 +194,12 @@ def env_only(results: Results, paper: Path) -> Figure:
             text = "all rollouts" if name == "none" else name.replace("_", " ")
             axis.plot(run["step"], 100 * run["pass_rate"], marker="^s"[i % 2], color=colour, label=text)
             axis.fill_between(run["step"], low, high, color=colour, alpha=0.15, linewidth=0)
+        first = rows[(rows["target_suite"] == target) & (rows["step"] == 0)]["pass_rate"].iloc[0]
+        for line in theirs[theirs["target"].map(SUITE_OF) == target].to_dict("records"):
+            change = line["delta_target_pp"]
+            kept = "all" if FILTER_OF[line["rollout_filter"]] == "none" else "clean"
+            text = f"paper, {line['target']}, {kept} rollouts: {change:+g} points".replace("-", "\u2212")
+            axis.axhline(100 * first + change, linestyle=":", color=style.COLOURS["published"], label=text)
         axis.set(title=target, xlabel="env-only step")
         style.step_axis(axis)
     axes[0, 0].set_ylabel("pass rate, %")
@@ -195,7 +213,7 @@ def warning_ce(results: Results, paper: Path) -> Figure:
     starts = [s for s in results.starts if ((steps["start"] == s) & (steps["objective"] == "echo")).any()]
     if not starts:
         raise NotRun("no ECHO run in this profile")
-    figure, axes = style.grid(1, len(starts), 1.7)
+    figure, axes = style.grid(1, len(starts), 2.0, style.WIDE if len(starts) > 1 else style.NARROW)
     for axis, start in zip(axes.flat, starts, strict=True):
         for objective in ("grpo", "echo"):
             for column, line, name in (("env_ce_warning", ":", "warnings"), ("env_ce_output", "-", "output")):
@@ -211,8 +229,11 @@ def warning_ce(results: Results, paper: Path) -> Figure:
                     color=style.COLOURS[objective],
                     label=f"{label(objective)}, {name}",
                 )
+                colour = style.COLOURS[objective]
+                low, high = runs.min(axis=0), runs.max(axis=0)
+                axis.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
         axis.set(title=label(start), xlabel="training step", ylabel="nats a token")
         style.log_scale(axis)
         style.step_axis(axis)
-    style.legend(figure, axes.flat)
+    style.legend(figure, axes.flat, 2)
     return figure

@@ -96,7 +96,10 @@ def env_only_matrices(
     results: Results, target: str, kept: str, suite: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[str], int]:
     """Pass matrices on ``suite`` before and after env-only training for ``target``; task templates; last step."""
-    rows = r.select(results.get("env_only_attempts"), target_suite=target, filter=kept, suite=suite)
+    rows = results.get("env_only_attempts")
+    rows = rows[(rows["target_suite"] == target) & (rows["filter"] == kept) & (rows["suite"] == suite)]
+    if rows.empty:
+        raise NotRun(f"training without a verifier on {target} ({kept} rollouts) is not part of this profile")
     last = int(rows["step"].max())
     before, after = (statistics.pass_matrix(r.select(rows, step=step)) for step in (0, last))
     return before, after, r.templates(rows, before.columns), last
@@ -156,6 +159,8 @@ def share_closed(results: Results, base: str, suite: str) -> ShareClosed:
     Raises:
         NotRun: one of base+GRPO, base+ECHO, SFT+GRPO is missing.
     """
+    if "sft" not in results.starts:
+        raise NotRun("the start sft is not part of this profile")
     frames = {**r.arms(results, base, suite), "sft": r.arms(results, "sft", suite, ("grpo",))["grpo"]}
     matrices = {arm: statistics.pass_matrix(rows) for arm, rows in frames.items()}
     grpo, echo = statistics.paired(matrices["grpo"], matrices["echo"])
@@ -181,14 +186,14 @@ def gain_points(arms: dict[str, pd.DataFrame]) -> Interval:
 
 
 def template_gains(results: Results) -> pd.DataFrame:
-    """ECHO − GRPO in points by start, suite and template (val and itd), with intervals.
+    """ECHO − GRPO in points by start, suite (val, itd, itd_machine) and template, with intervals.
 
     Raises:
         NotRun: no start has both arms.
     """
     rows = []
     for start in results.starts:
-        for suite in ("val", "itd"):
+        for suite in ("val", "itd", "itd_machine"):
             try:
                 arms = r.arms(results, start, suite)
             except NotRun:
@@ -204,18 +209,38 @@ def template_gains(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def sweep_gains(results: Results) -> pd.DataFrame:
-    """ECHO − GRPO in points for every level of every factor that was run with both arms."""
+def sweep_rows(results: Results, **values: object) -> pd.DataFrame:
+    """Attempts of a sweep at each run's last step, where every column has the given value.
+
+    Raises:
+        NotRun: there is none.
+    """
+    return r.select(r.last_rows(results.get("sweeps"), "factor", "level"), **values)
+
+
+def objective_gains(results: Results) -> pd.DataFrame:
+    """Objective − GRPO in points by start, suite and objective, with intervals.
+
+    Raises:
+        NotRun: no objective but GRPO and ECHO was evaluated.
+    """
     rows = []
-    keys = ["factor", "start", "suite", "level"]
-    for (factor, start, suite, level), group in results.get("sweeps").groupby(keys):
-        if not {"grpo", "echo"} <= set(group["objective"]):
-            continue
-        gain = gain_points({o: group[group["objective"] == o] for o in ("grpo", "echo")})
-        row = {"factor": factor, "start": start, "suite": suite, "level": level}
-        rows.append({**row, "gain": gain.value, "low": gain.low, "high": gain.high})
+    for start in results.starts:
+        for suite in results.suites:
+            of = r.attempts_of(results, start, suite)
+            names = [o for o in of["objective"].unique() if o not in ("start", "grpo")]
+            for name in names if set(names) - {"echo"} else ():
+                arms = r.arms(results, start, suite, ("grpo", name))
+                gain = gain_points({"grpo": arms["grpo"], "echo": arms[name]})
+                row = {
+                    "start": start,
+                    "suite": suite,
+                    "objective": name,
+                    "seeds": arms[name]["seed"].nunique(),
+                }
+                rows.append({**row, "gain": gain.value, "low": gain.low, "high": gain.high})
     if not rows:
-        raise NotRun("no factor was swept with both arms in this profile")
+        raise NotRun("this profile has no objective but GRPO and ECHO")
     return pd.DataFrame(rows)
 
 

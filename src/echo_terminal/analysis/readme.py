@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
-from echo_terminal.analysis import claims, render
+from echo_terminal.analysis import claims, render, verdicts
 
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 
 
-def block(out_dir: Path, profile: str) -> str:
-    """Markdown of the verdict counts, the verdict table and table 1.
+def block(results: Path, profile: str, others: Sequence[str] = ()) -> str:
+    """Markdown of the verdict counts, the verdicts of what was run, what was not, and table 1.
 
     Args:
-        out_dir: the folder that ``paper.build`` wrote.
-        profile: the profile's name, for the heading line.
+        results: the folder of all profiles' results.
+        profile: whose verdicts come first; claims that it does not run are taken from ``others``, in order.
     """
-    rows = json.loads((out_dir / "claims.json").read_text(encoding="utf-8"))
-    run = [row for row in rows if row["verdict"] != "not run"]
-    parts = [
-        f"Profile `{profile}`: {claims.summary(rows)} (one judgement for each claim and starting policy)."
-    ]
-    if run:
-        table = claims.table(run)
-        shown = table.shown.drop(columns=["Expected", "Tasks"])
-        links = [f"[{name}](executed/{profile}/{name}.ipynb)" for name in (row["notebook"] for row in run)]
-        shown = shown.assign(Verdict=[f"**{v}**" for v in shown["Verdict"]], Notebook=links)
-        parts.append(render.markdown(table._replace(shown=shown)))
-    skipped = pd.Series(
-        {row["id"]: row["reason"] for row in rows if row["verdict"] == "not run"}, dtype=object
+    lent = {name: verdicts.read(results / name) for name in others}
+    rows = verdicts.completed(profile, verdicts.read(results / profile), lent)
+    named = ", completed by ".join(f"`{name}`" for name in (profile, *others))
+    parts = [f"Profile {named}: {claims.summary(rows)} (one judgement for each claim and starting policy)."]
+    table = verdicts.table(rows)
+    run = verdicts.decided_first(rows)
+    shown = table.shown.assign(
+        Verdict=[f"**{word}**" for word in table.shown["Verdict"]],
+        Notebook=[f"[{r['notebook'][:2]}](executed/{r['profile']}/{_file(r)})" for r in run],
     )
-    if len(skipped):
-        lines = [
-            f"- {reason}: {', '.join(f'`{i}`' for i in ids.index)}"
-            for reason, ids in skipped.groupby(skipped)
-        ]
-        title = f"Not run in this profile ({len(skipped)})"
+    parts.append(render.markdown(table._replace(shown=shown)))
+    skipped = verdicts.by_reason(rows, "not run")
+    if skipped:
+        lines = [f"- {count}: {reason}" for reason, count in skipped]
+        title = f"Not run, by reason ({sum(count for _, count in skipped)} judgements)"
         parts.append("\n".join([f"<details><summary>{title}</summary>", "", *lines, "", "</details>", ""]))
-    first = out_dir / "tables" / "table1.md"
+    first = results / profile / "09_paper" / "tables" / "table1.md"
     if first.exists():
         parts.append(first.read_text(encoding="utf-8"))
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _file(row: dict) -> str:
+    """The executed notebook that a verdict's numbers come from; training has one notebook a run."""
+    if row["notebook"] != "04_train":
+        return f"{row['notebook']}.ipynb"
+    return f"04_train-{row['start'] or 'base_small'}-{row['args'].get('objective', 'echo')}-0.ipynb"
 
 
 def update(readme: Path, text: str) -> None:
@@ -62,6 +62,6 @@ def update(readme: Path, text: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m echo_terminal.analysis.readme PROFILE")
-    update(Path("README.md"), block(Path(f"results/{sys.argv[1]}/09_paper"), sys.argv[1]))
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m echo_terminal.analysis.readme PROFILE [OTHER ...]")
+    update(Path("README.md"), block(Path("results"), sys.argv[1], sys.argv[2:]))

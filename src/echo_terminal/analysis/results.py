@@ -41,6 +41,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "behaviour": ("statistic", "start", "objective", "seed", "suite", "value", "low", "high"),
 }  # fmt: skip
 REQUIRED = ("attempts", "train_steps", "heldout_ce")
+MADE_BY = {  # what a profile lacks where it has no such file
+    "verifier_free": "training without a verifier",
+    "env_only_attempts": "training without a verifier",
+    "forecast": "forecasts of exit codes",
+    "controls": "controls",
+    "sweeps": "sweep of λ",
+}
 SUITES = ("val", "itd", "itd_machine", "lite", "hard", "pyterm")
 STARTS = ("base_small", "base_medium", "sft", "actobs")
 OUTPUT_CLASSES = tuple(c.value for c in TokenClass)
@@ -65,7 +72,7 @@ class Results:
             NotRun: the profile did not produce it.
         """
         if name not in self.frames:
-            raise NotRun(f"{name}.parquet is not produced in this profile")
+            raise NotRun(f"this profile has no {MADE_BY.get(name, name)}")
         return self.frames[name]
 
     @property
@@ -184,6 +191,12 @@ def suite_with(results: Results, start: str, tools: str) -> str:
         if (is_site(rows) == (tools == "site")).any():
             return suite
     raise NotRun(f"no suite of this profile has tasks on {tools} tools")
+
+
+def last_rows(frame: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """The rows of each run's last step; runs are told apart by start, objective, seed and ``by``."""
+    keys = ["start", "objective", "seed", *by]
+    return frame[frame["step"] == frame.groupby(keys)["step"].transform("max")]
 
 
 def templates(rows: pd.DataFrame, tasks: Iterable[str]) -> list[str]:

@@ -20,7 +20,6 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from echo_terminal.analysis import claims
-from echo_terminal.analysis.tables import label
 
 STYLE = """
 :root { color-scheme: light; }
@@ -101,26 +100,40 @@ def notebook_body(path: Path) -> tuple[str, str]:
     return title, "\n".join(parts)
 
 
-def _verdicts(rows: list[dict]) -> str:
-    """The verdict table, verdict first: a phone shows what matters without scrolling."""
+def _verdicts(rows: list[dict[str, str]], profile: str) -> str:
+    """What was run, the decided first; the verdict leads each row: a phone shows it without scrolling."""
+    run = [row for row in rows if row["verdict"] != "not run"]
     lines = []
-    for row in rows:
-        start = f" <small>({html.escape(label(row['start']))})</small>" if row["start"] else ""
+    for row in sorted(run, key=lambda row: claims.VERDICTS.index(row["verdict"])):
+        start = f" <small>({html.escape(row['start'])})</small>" if row["start"] else ""
+        lent = (
+            f"<br><small>profile {html.escape(row['profile'])}</small>" if row["profile"] != profile else ""
+        )
         cells = [
-            f'<span class="{row["verdict"]}">{row["verdict"]}</span>',
+            f'<span class="{row["verdict"]}">{row["verdict"]}</span>{lent}',
             html.escape(row["claim"]) + start,
-            html.escape(row["reason"] if row["verdict"] == "not run" else claims.shown_effect(row)),
+            html.escape(row["effect"]),
+            html.escape(row["published"]),
         ]
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    head = "<tr><th>Verdict</th><th>Claim</th><th>Effect, 95 % interval</th></tr>"
+    head = "<tr><th>Verdict</th><th>Claim</th><th>Here, 95 % interval</th><th>Paper</th></tr>"
     return f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>'
+
+
+def _left_out(reasons: list[dict[str, str]]) -> str:
+    """What was not run: one line a reason, folded."""
+    if not reasons:
+        return ""
+    lines = "".join(f"<li>{entry['count']}: {html.escape(entry['reason'])}</li>" for entry in reasons)
+    total = sum(int(entry["count"]) for entry in reasons)
+    return f"<details><summary>Not run, by reason ({total} judgements)</summary><ul>{lines}</ul></details>"
 
 
 def build(paper_dir: Path, executed_dir: Path, out_dir: Path) -> list[Path]:
     """Write the site of one profile and return its pages.
 
     Args:
-        paper_dir: what ``paper.build`` wrote (claims.json, values.json, figures/, paper.pdf).
+        paper_dir: what ``paper.build`` wrote (values.json, figures/, paper.pdf).
         executed_dir: the executed notebooks of the profile.
         out_dir: emptied first.
 
@@ -150,18 +163,21 @@ def build(paper_dir: Path, executed_dir: Path, out_dir: Path) -> list[Path]:
         if "file" not in figure:
             continue
         shutil.copyfile(paper_dir / figure["file"], out_dir / "figures" / f"{name}.svg")
-        caption = (
-            f"<b>{figure['title']}.</b> {html.escape(figure['caption'])} (notebook {figure['notebook']})"
-        )
+        lent = f", profile {figure['profile']}" if figure["profile"] != values["profile"] else ""
+        source = f"(notebook {html.escape(figure['notebook'] + lent)})"
+        caption = f"<b>{figure['title']}.</b> {html.escape(figure['caption'])} {source}"
         shown.append(
             f'<figure><img src="figures/{name}.svg" alt="{html.escape(figure["caption"])}">'
             f"<figcaption>{caption}</figcaption></figure>"
         )
-    rows = json.loads((paper_dir / "claims.json").read_text(encoding="utf-8"))
+    counts = values["counts"]
+    tally = ", ".join(f"{counts[v.replace(' ', '_')]} {v}" for v in claims.VERDICTS)
     body = (
         f"<h1>ECHO in miniature: profile {html.escape(values['profile'])}</h1>"
-        f"<h2>Notebooks</h2><ul>{''.join(entries)}</ul><h2>Verdicts</h2>{_verdicts(rows)}"
-        f"<h2>Figures</h2>{''.join(shown)}"
+        f"<p>{tally}: one judgement for each claim and starting policy. The text of all this is the "
+        f'<a href="paper.pdf">PDF</a>.</p>'
+        f"<h2>Verdicts</h2>{_verdicts(values['claims'], values['profile'])}{_left_out(values['left_out'])}"
+        f"<h2>Figures</h2>{''.join(shown)}<h2>Notebooks</h2><ul>{''.join(entries)}</ul>"
     )
     index = out_dir / "index.html"
     index.write_text(page("ECHO in miniature", body, links), encoding="utf-8")

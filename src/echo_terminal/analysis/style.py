@@ -80,9 +80,9 @@ def legend(figure: Figure, axes: Iterable[Axes], columns: int = 6) -> None:
     for axis in axes:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
             entries.setdefault(name, handle)
-    figure.legend(
-        entries.values(), entries.keys(), loc="outside upper center", ncols=min(columns, len(entries))
-    )
+    if entries:
+        columns = min(columns, len(entries))
+        figure.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=columns)
 
 
 def curve(axis: Axes, runs: pd.DataFrame, objective: str, name: str, scale: float = 1.0) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from echo_terminal.analysis import claims, render
+from echo_terminal.analysis import claims, render, verdicts
 from echo_terminal.analysis import results as r
 from echo_terminal.analysis.results import NotRun, Results
 from echo_terminal.analysis.tables import label
@@ -45,32 +45,17 @@ def machine(records: list[dict[str, Any]]) -> list[str]:
     return sorted(set(found))
 
 
-def tally(rows: list[dict[str, Any]]) -> str:
-    """How one claim came out over its starts, as the end of a sentence."""
-    run = [row["verdict"] for row in rows if row["verdict"] != "not run"]
-    if not run:
-        return "was not run in this profile"
-    good, bad = run.count("reproduced"), run.count("reversed")
-    if len(run) == 1:
-        where = f" (from {label(rows[0]['start'])})" if len(rows) == 1 and rows[0]["start"] else ""
-        return {"reproduced": "holds", "reversed": "is reversed", "inconclusive": "is left open"}[
-            run[0]
-        ] + where
-    for count, words in ((good, "holds"), (bad, "is reversed"), (len(run) - good - bad, "is left open")):
-        if count == len(run):
-            return f"{words} from each of the {len(run)} starts"
-    parts = [(good, "holds from"), (bad, "is reversed from"), (len(run) - good - bad, "is left open from")]
-    return ", ".join(f"{words} {count} of {len(run)} starts" for count, words in parts if count)
-
-
 def _claim(row: dict[str, Any]) -> dict[str, str]:
     return {
+        "id": row["id"].split("/")[0],
         "claim": row["claim"],
         "start": label(row["start"]) if row["start"] else "",
-        "start_id": row["start"] or "",
         "source": row["source"],
         "verdict": row["verdict"],
+        "profile": row["profile"],
+        "family": row["family"],
         "reason": row["reason"],
+        "published": claims.published_text(row) or render.DASH,
         "effect": claims.shown_effect(row),
         "expected": row["expected"],
         "seeds": str(row.get("seeds", 0)),
@@ -128,16 +113,6 @@ def collect(
     settings: Mapping[str, object],
 ) -> dict[str, Any]:
     """Everything that the template may ask for, as text."""
-    by_claim: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        by_claim[row["id"].split("/")[0]].append(row)
-    grouped: dict[str, dict[str, list[str]]] = {
-        "not run": defaultdict(list),
-        "inconclusive": defaultdict(list),
-    }
-    for row in rows:
-        if row["verdict"] in grouped:
-            grouped[row["verdict"]][row["reason"]].append(row["id"])
     attempts = results.get("attempts")
     trained = attempts[attempts["step"] > 0]
     run = [row for row in rows if row["verdict"] != "not run"]
@@ -152,12 +127,11 @@ def collect(
         "counts": {
             v.replace(" ", "_"): str(sum(row["verdict"] == v for row in rows)) for v in claims.VERDICTS
         },
-        "tally": {name: tally(group) for name, group in by_claim.items()},
-        "claims": {row["id"]: _claim(row) for row in rows},
-        "groups": {name: [_claim(row) for row in group] for name, group in by_claim.items()},
-        "reversed": [_claim(row) for row in rows if row["verdict"] == "reversed"],
-        "inconclusive": [{"reason": reason, "ids": ids} for reason, ids in grouped["inconclusive"].items()],
-        "skipped": [{"reason": reason, "ids": ids} for reason, ids in grouped["not run"].items()],
+        "claims": [_claim(row) for row in rows],
+        **{
+            name: [{"reason": reason, "count": str(n)} for reason, n in verdicts.by_reason(rows, word)]
+            for name, word in (("undecided", "inconclusive"), ("left_out", "not run"))
+        },
         "settings": [{"name": k, "value": str(v)} for k, v in settings.items()],
         "cost": cost(records),
         "machines": machine(records),
