@@ -58,9 +58,7 @@ def read_job(folder: Path, codec: Codec, tasks: Path | None = None) -> Job:
         raise FileNotFoundError(f"no job directory {folder}")
     described = {} if tasks is None else _described(tasks)
     trials, seen, unfinished = [], dict[str, str](), []
-    for child in sorted(
-        p for p in folder.iterdir() if (p / "config.json").exists() or (p / "result.json").exists()
-    ):
+    for child in sorted(p for p in folder.iterdir() if _is_trial(p)):
         if not (child / "result.json").exists():
             unfinished.append(child.name)
             continue
@@ -83,6 +81,12 @@ def read_job(folder: Path, codec: Codec, tasks: Path | None = None) -> Job:
         numbered.append(replace(trial, number=counts.get(key, 0)))
         counts[key] = counts.get(key, 0) + 1
     return Job(folder.resolve().name, sorted(numbered, key=lambda t: t.name), unfinished)
+
+
+def _is_trial(folder: Path) -> bool:
+    """Whether Harbor began a trial in this folder."""
+    config = folder / "config.json"
+    return config.is_file() and "trial_name" in _load(config)
 
 
 def _load(path: Path) -> Any:
