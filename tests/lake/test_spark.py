@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -37,6 +38,25 @@ def test_reads_what_training_appended(spark: Any, tmp_path: Path, turn: Row) -> 
     assert rows(as_text) == [("2020-05-05 00:00",)]
     with pytest.raises(FileNotFoundError, match="run the stage that writes it"):
         load(spark, tmp_path, "ce")
+
+
+def test_an_instant_is_the_same_in_every_zone(spark: Any, tmp_path: Path, turn: Row) -> None:
+    """H04: written from Vilnius, partitioned by the UTC date, read with sessions of two zones."""
+    written = datetime(2020, 5, 5, 3, tzinfo=ZoneInfo("Europe/Vilnius"))  # 2020-05-05T00:00:00Z
+    append(tmp_path, "turns", [turn(recorded_at=written)])
+    micros = int(written.timestamp()) * 10**6
+    assert micros == 1_588_636_800_000_000
+    instant, day = "unix_micros(recorded_at) as micros", "date_format(recorded_at, 'yyyy-MM-dd') as day"
+    frame = load(spark, tmp_path, "turns").selectExpr(instant, day)
+    write_delta(frame, tmp_path / "by_day", partition_by=["day"])
+    for zone in ("UTC", "America/Los_Angeles"):
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        try:
+            assert rows(load(spark, tmp_path, "turns").selectExpr(instant)) == [(micros,)]
+            parted = spark.read.format("delta").load(str(tmp_path / "by_day"))
+            assert rows(parted.select("micros", "day")) == [(micros, "2020-05-05")]
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def test_one_process_one_engine(spark: Any) -> None:
