@@ -144,7 +144,7 @@ def check_command(
     limit: Annotated[int, typer.Option(min=1, help="at most so many templates")] = 1000,
     most_wrong: Annotated[int, typer.Option(min=0, help="at most so many wrong solutions a task")] = 100,
     at_once: Annotated[int, typer.Option(min=1, help="trials at a time")] = 2,
-    table: Annotated[Path | None, typer.Option(help="write the rows as JSON")] = None,
+    table: Annotated[Path | None, typer.Option(help="write what Harbor has judged as JSON")] = None,
     read_only: Annotated[bool, typer.Option(help="only read what an earlier run has left")] = False,
 ) -> None:
     """Export one task of every template and let the real Harbor judge oracle, nop and wrong solutions."""
@@ -167,7 +167,8 @@ def check_command(
     rows = compare(tasks, out, terminal, most_wrong)
     terminal.close()
     if table is not None:
-        table.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+        judged = [json.dumps(row) for row in rows if row["harbor"] is not None]
+        table.write_text("[\n" + ",\n".join(judged) + "\n]\n")
     for line in summary(rows, remarks):
         typer.echo(line)
     raise typer.Exit(0 if all(r["harbor"] == r["due"] == r["ours"] for r in rows) else 1)
