@@ -48,3 +48,12 @@ def test_a_process_ends_if_its_parent_was_killed_before_it_could_ask_to_be_told(
     (tmp_path / "wait").unlink()
     assert parent.stdout.read() == ""  # the child has ended: it held the other end
     assert not (tmp_path / "went on").exists()
+
+
+def test_the_limit_of_open_files_is_raised() -> None:
+    code = (
+        "import resource as r; from echo_terminal.pipeline.processes import allow_open_files\n"
+        "r.setrlimit(r.RLIMIT_NOFILE, (200, 300)); allow_open_files(); print(r.getrlimit(r.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "(300, 300)\n", done.stderr

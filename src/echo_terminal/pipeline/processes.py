@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -43,6 +44,12 @@ def tie_to_parent() -> None:
 def lead_the_run() -> None:
     """Name this process to its descendants as the one that their work is for."""
     os.environ[RUN_VARIABLE] = str(os.getpid())
+
+
+def allow_open_files() -> None:
+    """Raise the soft limit of open files to the hard one: a batch of terminals needs four each, 1,024 are usual."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def run_parallel(

@@ -35,7 +35,7 @@ from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root
 from echo_terminal.pipeline.locks import keep_lock_file
 from echo_terminal.pipeline.params import params_hash, read_params
-from echo_terminal.pipeline.processes import die_with_parent, lead_the_run
+from echo_terminal.pipeline.processes import allow_open_files, die_with_parent, lead_the_run
 from echo_terminal.pipeline.stage import OPENED, STAGING_VARIABLE, pipeline_of
 from echo_terminal.progress import LOG_VARIABLE
 
@@ -250,6 +250,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     die_with_parent()
     lead_the_run()
+    allow_open_files()
     try:
         item = {}
         for text in arguments.values:
