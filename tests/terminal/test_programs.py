@@ -119,3 +119,36 @@ def test_complaints(terminal, command, message):
     seen = terminal.run(command)
     assert (seen.stdout, seen.stderr) == ("", message)
     assert seen.exit_code > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "printed", "complaint", "code"),
+    [
+        ("tar cvf x.tar a.txt run; tar tvf x.tar", "a.txt\nrun\n-rw-r--r-- user/user        23 2024-06-01 00:00 a.txt\n"
+         "-rwxr-xr-x user/user        20 2024-06-01 00:00 run\n", "", 0),
+        ("tar czf x.tgz a.txt; mkdir o; tar xf x.tgz -C o; cat o/a.txt | wc -l; rm -r o", "4\n", "", 0),
+        ("tar cf x.tar nosuch a.txt; tar tf x.tar", "a.txt\n", "tar: nosuch: Cannot stat: No such file or directory\n"
+         "tar: Exiting with failure status due to previous errors\n", 0),
+        ("tar tf x.tar nosuch", "", "tar: nosuch: Not found in archive\n"
+         "tar: Exiting with failure status due to previous errors\n", 2),
+        ("tar xzf a.txt", "", "\ngzip: stdin: not in gzip format\ntar: Child returned status 1\n"
+         "tar: Error is not recoverable: exiting now\n", 2),
+        ("tar cf - a.txt | tar tf -", "a.txt\n", "", 0),  # bytes in a pipe: bashkit's own
+        ("gzip -k a.txt; gzip -l a.txt.gz; gzip -t a.txt.gz; rm a.txt.gz",
+         "         compressed        uncompressed  ratio uncompressed_name\n"
+         "                 47                  23   0.0% a.txt\n", "", 0),
+        ("gzip -c a.txt | zcat | head -n 1", "alpha\n", "", 0),
+        ("gunzip nosuch", "", "gzip: nosuch.gz: No such file or directory\n", 1),
+        ("cat a.txt/x", "", "cat: a.txt/x: Not a directory\n", 1),
+    ],
+)  # fmt: skip
+def test_archives(terminal, command, printed, complaint, code):
+    seen = terminal.run(command)
+    assert (seen.stdout, seen.stderr, seen.exit_code) == (printed, complaint, code)
+
+
+def test_overwriting_can_keep_the_old_file_or_ask(terminal):
+    assert terminal.run("echo 1 > p; echo 2 > q; cp -b p q; cat q q~").stdout == "1\n2\n"
+    seen = terminal.run("echo 3 > r; mv -i r q < /dev/null; cat q r")
+    assert (seen.stdout, seen.stderr) == ("1\n3\n", "mv: overwrite 'q'? ")
+    assert terminal.run("echo y | mv -i r q; cat q").stdout == "3\n"

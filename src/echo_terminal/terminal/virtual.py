@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
@@ -24,7 +25,15 @@ from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
 from echo_terminal.terminal.shims.columns import REGULAR
-from echo_terminal.terminal.shims.messages import dangling, exit_code, real_messages, syntax_error
+from echo_terminal.terminal.shims.messages import (
+    dangling,
+    exit_code,
+    real_messages,
+    real_versions,
+    syntax_error,
+    through_files,
+)
+from echo_terminal.terminal.shims.piping import own_archivers
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -53,6 +62,7 @@ _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the 
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
+_ARCHIVES = re.compile(r"\b(?:tar|gzip|gunzip|zcat)\b")
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 SIGNALLED = frozenset({134, 137, 139, 143, 152, 153})
@@ -92,7 +102,8 @@ class VirtualTerminal:
         self._python = PythonProgram(fixed)
         self._programs = programs(self._clock, seed)
         self._programs["python3"] = callback(self._python, self._clock, files=True)
-        self._programs[END] = self._reached
+        me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
+        self._programs[END] = lambda context: me._reached(context)
         self._files = files
         self._shell = virtual_tree.lay_out(files, self._build, self._clock)
         self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
@@ -163,11 +174,13 @@ class VirtualTerminal:
         self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
         folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
         if stderr:
-            stderr = real_messages(stderr, command, folders)
+            stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
             code = exit_code(stderr, command, code)
         self._code = code
         if "&1" in command or "|&" in command or "&>" in command:
             stdout = real_messages(stdout, command, folders)
+        elif "--version" in command:
+            stdout = real_versions(stdout)
         return Observation(
             normal_form(stdout),
             normal_form(stderr),
@@ -181,6 +194,8 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         self._child: bool = False
+        if _ARCHIVES.search(command) and "x" not in self._options and "set -" not in command:
+            command = own_archivers(command)
         if "<" in command:
             command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
         if not self._options and _SPECIAL.search(command) is None:

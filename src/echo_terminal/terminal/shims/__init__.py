@@ -12,8 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from bashkit import BuiltinContext, BuiltinResult
 
 from echo_terminal.terminal.shims import (
+    archives,
     bc,
     columns,
+    compressing,
     copying,
     database,
     dates,
@@ -29,6 +31,7 @@ from echo_terminal.terminal.shims import (
     small,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
+from echo_terminal.terminal.shims.piping import OWN
 
 Program = Callable[[Call], None]
 
@@ -56,6 +59,9 @@ ON_FILES: Mapping[str, Program] = {
     "diff": diffing.diff,
     "sqlite3": database.sqlite,
     "zcat": small.zcat,
+    f"{OWN}tar": archives.tar,
+    f"{OWN}gzip": compressing.gzip,
+    f"{OWN}gunzip": compressing.gzip,
     "file": kinds.file,
 }
 ON_NAMED_FILES: Mapping[str, Program] = {"wc": columns.wc, "cut": columns.cut, "bc": bc.bc}

@@ -43,7 +43,11 @@ def cp(call: Call) -> None:
         elif meta.kind == "directory" and not tree:
             call.fail(f"-r not specified; omitting directory {quote(source)}")
         else:
-            _copy(call, source, meta, join(place, source) if folder else place, names)
+            name = join(place, source) if folder else place
+            if "--parents" in names:
+                name = f"{place.rstrip('/')}/{source.strip('/')}"
+                call.fs.mkdir(posixpath.dirname(call.path(name)), recursive=True)
+            _copy(call, source, meta, name, names)
 
 
 def _copy(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> None:
@@ -55,12 +59,17 @@ def _copy(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
         _copy_tree(call, source, meta, name, old, names)
     elif old is not None and old.kind == "directory":
         call.fail(f"cannot overwrite directory {quote(name)} with non-directory")
-    elif old is not None and _skip(call, meta, old, names):
+    elif old is not None and (_skip(call, meta, old, names) or _declined(call, name, names)):
         return
     elif name.endswith("/"):
         call.fail(f"cannot create regular file {quote(name)}: Not a directory")
     elif not call.is_folder(posixpath.dirname(path)):
         call.fail(f"cannot create regular file {quote(name)}: {call.why_missing(name)}")
+    elif names & {"-s", "--symbolic-link"}:
+        if old is None:
+            call.fs.symlink(source, path)
+        else:
+            call.fail(f"cannot create symbolic link {quote(name)} to {quote(source)}: File exists")
     elif not meta.readable:
         call.fail(f"cannot open {quote(source)} for reading: {DENIED}")
     elif old is None and refusal(call, path):
@@ -68,6 +77,8 @@ def _copy(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
     elif old is not None and not old.writable and not names & {"-f", "--force"}:
         call.fail(f"cannot create regular file {quote(name)}: {DENIED}")
     else:
+        _back_up(call, path, names)
+        old = old if call.lstat(path) is not None else None
         _copy_file(call, start, meta, path, old, names)
         if names & {"-v", "--verbose"}:
             call.line(f"{quote(source)} -> {quote(name)}")
@@ -87,6 +98,23 @@ def _skip(call: Call, new: Meta, old: Meta, names: set[str]) -> bool:
     if names & {"-n", "--no-clobber"}:
         return True
     return bool(names & {"-u", "--update"}) and call.shown_time(new.modified) <= call.shown_time(old.modified)
+
+
+def _declined(call: Call, name: str, names: set[str]) -> bool:
+    """Ask before a file is overwritten, where that was asked for; the answer is a line of standard input."""
+    if not names & {"-i", "--interactive"}:
+        return False
+    call.err.append(f"{call.name}: overwrite {quote(name)}? ")
+    answer, _, call.stdin = call.stdin.partition("\n")
+    return answer[:1] not in ("y", "Y")
+
+
+def _back_up(call: Call, path: str, names: set[str]) -> None:
+    """Keep the file that will be overwritten, under its name and a tilde."""
+    if names & {"-b", "--backup"} and call.lstat(path) is not None:
+        if call.lstat(f"{path}~") is not None:
+            call.fs.remove(f"{path}~")
+        call.fs.rename(path, f"{path}~")
 
 
 def _copy_file(call: Call, start: str, meta: Meta, path: str, old: Meta | None, names: set[str]) -> None:
@@ -147,7 +175,7 @@ def _move(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
         call.fail(f"{quote(source)} and {quote(name)} are the same file")
     elif below and inside(start, path):
         call.fail(f"cannot move {quote(source)} to a subdirectory of itself, {quote(name)}")
-    elif old is not None and _skip(call, meta, old, names):
+    elif old is not None and (_skip(call, meta, old, names) or _declined(call, name, names)):
         return
     elif old is not None and old.kind == "directory" and not below:
         call.fail(f"cannot overwrite directory {quote(name)} with non-directory")
@@ -162,7 +190,8 @@ def _move(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
     elif reason := refusal(call, path) or refusal(call, start):
         call.fail(f"cannot move {quote(source)} to {quote(name)}: {reason}")
     else:
-        if old is not None:
+        _back_up(call, path, names)
+        if call.lstat(path) is not None:
             call.fs.remove(path)
         call.fs.rename(start, path)
         if names & {"-v", "--verbose"}:

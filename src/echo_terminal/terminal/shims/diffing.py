@@ -48,6 +48,7 @@ class Side:
 def diff(call: Call) -> None:
     """Compare files line by line."""
     typed = [word for word in call.argv if word.startswith("-") and word != "-"]
+    call.argv = [re.sub(r"^-([a-zA-Z]*?)[uU](\d+)$", r"-\1U\2", word) for word in call.argv]
     found, words = options(call, "qsriwbBZyNatuU:cC:W:L:x:dp", LONG, code=2)
     letters, form, context, width, labels = "", "normal", 3, 130, []
     for option, value in found:
@@ -280,6 +281,8 @@ def _side_by_side(call: Call, style: Style, left: Side, right: Side, changes: li
         text = (ours or "").expandtabs()[:half]
         column = len(text)
         if mark == " ":
+            if "suppress-common-lines" in style.words:
+                return
             call.line(text + (_tabs(column, offset) + (theirs or "").expandtabs()[:half] if theirs else ""))
             return
         place = (half + offset - 1) // 2

@@ -93,6 +93,9 @@ def ls(call: Call) -> None:
         follow = style.has("L") or style.has("H") or not (style.layout == "l" or style.mark == "F")
         if meta.kind == "symlink" and not style.has("d") and follow:
             target = call.stat(path)
+            if target is None and style.has("L"):
+                call.fail(f"cannot access {quote(word)}: {call.why_missing(word)}", 2)
+                continue
             if target is not None and (target.kind == "directory" or style.has("L") or style.has("H")):
                 meta = target
         item = Item(word, path, meta)

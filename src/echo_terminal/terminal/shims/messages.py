@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+
+from bashkit import FileSystem
 
 NO_ENTRY = "No such file or directory"
 _ON_PATHS = (
@@ -106,6 +109,7 @@ _COMPILED = tuple((re.compile(pattern, re.M), new) for pattern, new in _RULES)
 _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _TRACE = re.compile(r"^(\++) ", re.M)
+_BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
 _HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 _AWK = re.compile(r"^awk: cmd\. line:1: (.*)\nawk: cmd\. line:1: ( *)\^ syntax error$", re.M)
 _AWK_WORD = re.compile(r"\w+|[!<>=&|+*/-]?=|&&|\|\||\+\+|--|\S")
@@ -131,6 +135,27 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     if text.startswith("+") and _OWN_SHELL.search(command) is None:
         text = _TRACE.sub(r"+\1 ", text)
     return text
+
+
+def real_versions(text: str) -> str:
+    """Output of ``--version`` with the names of the programs that bashkit stands for."""
+    text = re.sub(
+        r"Bashkit \S+ \(virtual bash.*\)", "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", text
+    )
+    return re.sub(r"sed \(bashkit\) \S+", "sed (GNU sed) 4.9", text)
+
+
+def through_files(text: str, cwd: str, fs: FileSystem) -> str:
+    """Error texts in which a path that leads through a file is no directory: bashkit says that it is missing."""
+
+    def reason(match: re.Match[str]) -> str:
+        path = posixpath.join(cwd, match[1])
+        while (path := posixpath.dirname(path)) != "/" and not fs.exists(path):
+            pass
+        kind = fs.stat(path)["file_type"] if path != "/" else "directory"
+        return f"{match[1]}{match[2]}: Not a directory" if kind == "file" else match[0]
+
+    return _BELOW.sub(reason, text) if "/" in text else text
 
 
 def _of_mawk(match: re.Match[str]) -> str:
