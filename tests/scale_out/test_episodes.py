@@ -6,7 +6,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.tool_call import DONE, render_call
 from echo_terminal.policy.tokenizer import CONTROL, PolicyTokenizer
-from echo_terminal.scale_out.episodes import Episodes
+from echo_terminal.scale_out.episodes import Episodes, suite_of
+from echo_terminal.tasks.store import write_tasks
 from echo_terminal.tasks.task import Check, Task
 from echo_terminal.terminal.terminal import HOME, Observation, Status, open_terminal
 
@@ -114,3 +115,10 @@ def test_idle_episodes_are_closed(codec):
     assert episodes.reap() == 1 and closed == ["closed"] and list(episodes.open) == [keys[1]]
     with pytest.raises(KeyError, match="not been stepped for 1000 s"):
         episodes.step("s/t/3", keys[0], ids(codec, DONE))
+
+
+def test_tasks_of_one_suite(tmp_path):
+    write_tasks(tmp_path / "tasks.parquet", [TASK])
+    assert [t.task_id for t in suite_of(tmp_path / "tasks.parquet", "s")] == ["s/t/3"]
+    with pytest.raises(ValueError, match="holds no task of suite 'val': choose one of s"):
+        suite_of(tmp_path / "tasks.parquet", "val")

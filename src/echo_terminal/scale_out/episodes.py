@@ -12,14 +12,31 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from echo_terminal.agent.episode import Episode
 from echo_terminal.agent.prompt import TURN_END, Codec, HarnessParams, Piece
 from echo_terminal.agent.tool_call import Call
 from echo_terminal.agent.transcript import Finish
 from echo_terminal.scale_out.layout import neutralise
-from echo_terminal.tasks.task import Playable
+from echo_terminal.tasks.store import read_tasks
+from echo_terminal.tasks.task import Playable, Task
 from echo_terminal.terminal.terminal import Observation, Terminal
+
+
+def suite_of(path: Path, suite: str) -> list[Task]:
+    """The tasks of one suite in a file of stage 02_tasks.
+
+    Raises:
+        ValueError: it has none.
+    """
+    tasks = list(read_tasks(path))
+    found = [task for task in tasks if task.suite == suite]
+    if not found:
+        raise ValueError(
+            f"{path} holds no task of suite {suite!r}: choose one of {', '.join(sorted({t.suite for t in tasks}))}"
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ from tokenizers import Tokenizer
 
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.policy.tokenizer import PolicyTokenizer
+from echo_terminal.scale_out.episodes import suite_of
 from echo_terminal.scale_out.guards import check_config
 from echo_terminal.scale_out.nemo_environment import TASK_NAME, TerminalEnvironment, datum
 from echo_terminal.scale_out.nemo_policy import EchoPolicy
 from echo_terminal.scale_out.nemo_rl import EchoLossFn
-from echo_terminal.tasks.store import read_tasks
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import open_terminal
 from echo_terminal.training.objective import EnvTermParams
@@ -66,8 +66,8 @@ def train(config: Any, echo: EnvTermParams, harness: HarnessParams, terminal: di
     generation["stop_token_ids"] = list(codec.stop_ids)
     config.policy["generation"] = generation
     control = [str(t) for t in tokenizer.added_tokens_decoder.values()]
-    tasks = list(read_tasks(Path(terminal["train_tasks"])))
-    held_out = list(read_tasks(Path(terminal["val_tasks"])))[: config.grpo["max_val_samples"]]
+    tasks = suite_of(Path(terminal["tasks"]), terminal["train_suite"])
+    held_out = suite_of(Path(terminal["tasks"]), terminal["val_suite"])[: config.grpo["max_val_samples"]]
     make = partial(open_terminal, terminal["engine"], **terminal.get("options", {}))
     actor = ray.remote(TerminalEnvironment).options(num_gpus=0, num_cpus=terminal["cpus"])
 
