@@ -224,6 +224,7 @@ grid = sns.relplot(
     markers=MARKERS | {o: "^" for o in set(curves["policy"]) - set(MARKERS)},
     dashes=False,
     col="suite",
+    col_order=list(p.heldout.suites),
     row="start",
     kind="line",
     errorbar=("pi", 100),
@@ -371,6 +372,7 @@ bins = named(forecast[forecast["count"] > 0]).assign(
     p=lambda d: d["mean_probability"] * d["count"], y=lambda d: d["success_rate"] * d["count"]
 )
 bins = bins.groupby(["start", "policy", "low"])[["p", "y", "count"]].sum().reset_index()
+bins = bins[bins["count"] >= 5]
 bins = bins.assign(forecast=bins["p"] / bins["count"], succeeded=bins["y"] / bins["count"])
 grid = sns.relplot(
     bins,
@@ -391,7 +393,9 @@ grid.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
 grid.legend.set_title("")
 grid.set_axis_labels("forecast of success", "share that succeeded").set_titles("{col_name}")
 plt.show()
-say("Commands of all seeds in ten bins of the forecast; dotted: a forecast that is right on average.")
+say(
+    "Commands of all seeds in ten bins of the forecast, those of at least five; dotted: a forecast that is right on average."
+)
 
 # %% [markdown]
 # ## Is the forecast good for choosing?
@@ -465,8 +469,9 @@ for row in related.itertuples():
     left = f", {row.left_out} without variation left out" if row.left_out else ""
     say(f"* **{row.start}**, over {row.over}: ρ = {row.value:+.2f} {bounds}: {sign} ({row.runs} runs{left})")
 say(
-    f"On {first_suite}: {points['task_id'].nunique()} tasks that were both predicted and tried. Caveat: a correlation; what is predicted are the "
-    "expert's trajectories, what is solved are the policy's own."
+    f"On {first_suite}: {points['task_id'].nunique()} tasks that were both predicted and tried. Caveat: correlations. Tasks of one template share "
+    "both what there is to predict and how hard they are, so the first level says more of templates than of tasks; and what is predicted are the expert's "
+    "trajectories, what is solved are the policy's own."
 )
 
 # %%

@@ -163,6 +163,7 @@ def correlations(points: pd.DataFrame) -> pd.DataFrame:
         for level, values in within.items():
             known = [v for v in values if not np.isnan(v)]
             interval = t_mean(known)[0] if known else Interval(*3 * (float("nan"),))
+            interval = Interval(*(float(np.clip(x, -1, 1)) for x in interval))
             found.append(_level(start, level, interval, len(known), len(values) - len(known)))
         ends = policies[policies["step"] == policies["step"].max()]
         rest = ends[["ce", "passed"]] - ends.groupby("objective")[["ce", "passed"]].transform("mean")
