@@ -12,12 +12,13 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import posixpath
 import select
 import shlex
 import socket
 import tarfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import docker
@@ -74,10 +75,8 @@ def connect() -> docker.DockerClient:
         client = docker.from_env()
         client.ping()
     except DockerException as error:
-        reason = str(error).splitlines()[0]
-        raise EngineUnavailable(
-            f"no Docker daemon answers ({reason}): start one, or point DOCKER_HOST to it"
-        ) from error
+        reason = f"no Docker daemon answers ({str(error).splitlines()[0]})"
+        raise EngineUnavailable(f"{reason}: start one, or point DOCKER_HOST to it") from error
     return client
 
 
@@ -87,9 +86,8 @@ def check_available(image: str = IMAGE) -> None:
     try:
         client.images.get(image)
     except ImageNotFound as error:
-        raise EngineUnavailable(
-            f"Docker has no image {image}: build or pull it, or choose another"
-        ) from error
+        hint = "build or pull it, or choose another"
+        raise EngineUnavailable(f"Docker has no image {image}: {hint}") from error
     finally:
         client.close()
 
@@ -108,6 +106,7 @@ class DockerTerminal(PersistentShell):
         self.output_bytes, self.max_processes = self.params.output_bytes, self.params.processes
         self._container: Container | None = None
         self._socket: socket.socket | None = None
+        self._looked_at: dict[str, dict[str, bytes]] = {}
 
     # -- episode ---------------------------------------------------------------------------------------------------
 
@@ -118,6 +117,7 @@ class DockerTerminal(PersistentShell):
             RuntimeError: the container did not start.
         """
         self._remove()
+        self._looked_at = {}
         params, memory = self.params, f"{self.params.memory_mb}m"
         own = not params.as_image
         container = self._client.containers.create(
@@ -143,10 +143,8 @@ class DockerTerminal(PersistentShell):
         }
         fixed = {p: f for p, f in files.items() if p not in inside}
         if own:
-            fixed = {
-                "/etc/passwd": File(shell.PASSWD.encode()),
-                "/etc/group": File(shell.GROUP.encode()),
-            } | fixed
+            fixed["/etc/passwd"] = File(shell.PASSWD.encode())
+            fixed["/etc/group"] = File(shell.GROUP.encode())
         fixed[f"{CONTROL}/supervisor"] = File(self._supervisor().encode(), 0o755)
         fixed[f"{CONTROL}/files.tar"] = File(shell.archive(inside, existing=("/home", "/tmp", "/var")))
         container.put_archive("/", shell.archive(fixed, uid=0))
@@ -182,6 +180,7 @@ class DockerTerminal(PersistentShell):
         """See ``Terminal.run``. NUL bytes of ``command`` are dropped, as bash drops them."""
         if self._container is None:
             raise RuntimeError("no episode: call reset first")
+        self._looked_at = {}
         return self.step(command, timeout)
 
     # -- the channel -----------------------------------------------------------------------------------------------
@@ -271,11 +270,23 @@ class DockerTerminal(PersistentShell):
             )
         return code, data
 
+    def _files(self, start: str, *tests: str) -> dict[str, bytes]:
+        """Content of regular files that ``find start tests`` meets, at most ``READ_LIMIT`` bytes each."""
+        find = '[[ $(realpath -e -- "$1") == "$1" ]] && find -P "$1" "${@:3}" -type f -size "-$2c" -print0'
+        pack = "tar -c --sparse --hard-dereference -P --null -T -"
+        _, data = self._inside("bash", "-c", f"{find} | {pack}", "files", start, str(READ_LIMIT + 1), *tests)
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            found = {member.name: tar.extractfile(member) for member in tar}
+            return {path: file.read() for path, file in found.items() if file is not None}
+
     def read(self, path: str) -> bytes | None:
-        """See ``Terminal.read``; no symbolic link is followed."""
-        script = '[[ -f $1 && $(realpath -e -- "$1") == "$1" ]] && exec head -c $2 -- "$1"'
-        code, data = self._inside("bash", "-c", script, "read", path, str(READ_LIMIT + 1))
-        return data if code == 0 and len(data) <= READ_LIMIT else None
+        """See ``Terminal.read``; no symbolic link is followed. Between two commands a folder is looked at once."""
+        if self.params.as_image:  # whose folders may be large
+            return self._files(path, "-maxdepth", "0").get(path)
+        folder = posixpath.dirname(path)
+        if folder not in self._looked_at:
+            self._looked_at[folder] = self._files(folder, "-mindepth", "1", "-maxdepth", "1")
+        return self._looked_at[folder].get(path)
 
     def list(self, root: str = HOME) -> dict[str, Entry]:
         """See ``Terminal.list``."""
@@ -290,23 +301,12 @@ class DockerTerminal(PersistentShell):
     def fingerprint(self) -> str:
         """See ``Terminal.fingerprint``."""
         event = self.aside(f"builtin declare -p >|{OUTPUT}/declared\n")
-        declared = (self.read(f"{OUTPUT}/declared") or b"").decode("utf-8", "surrogateescape")
+        written = self._files(f"{OUTPUT}/declared", "-maxdepth", "0").get(f"{OUTPUT}/declared", b"")
+        declared = written.decode("utf-8", "surrogateescape")
         tree = self.list(HOME)
-        contents = self._contents([path for path, entry in tree.items() if entry.kind == "file"])
+        contents = {path: b"" for path, entry in tree.items() if entry.kind == "file"}
+        contents |= {p: c for p, c in self._files(HOME, "-mindepth", "1").items() if p in contents}
         return digest(event.text, shell.variables(declared), tree, contents)
-
-    def _contents(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Content of files below HOME, which an image may lack; one beyond ``READ_LIMIT`` counts as empty."""
-        contents = dict.fromkeys(paths, b"")
-        if not contents:
-            return contents
-        _, data = self._inside("tar", "--sparse", "--hard-dereference", "-cf", "-", "-C", "/", HOME[1:])
-        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            for member in tar:
-                if f"/{member.name}" in contents and member.size <= READ_LIMIT:
-                    file = tar.extractfile(member)
-                    contents[f"/{member.name}"] = file.read() if file else b""
-        return contents
 
     def commit(self) -> str:
         """Freeze what the episode has left, as an image of its own; returns its id. The episode goes on.
