@@ -1,6 +1,7 @@
 """Verdicts: the rule by hand, every claim of the repository on synthetic results, and reversal by symmetry."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -154,3 +155,27 @@ def test_a_speed_up_never_reached_counts_as_nothing() -> None:
     }
     estimate = estimates.speed_up(results.Results("s", frames), "sft", "during training")
     assert estimate[:3] == (0.0, 0.0, 0.0)
+
+
+def test_a_world_of_its_own_is_a_control_and_unpaired_where_its_tasks_differ(
+    synthetic: Path, tmp_path: Path
+) -> None:
+    for name in ("sweep", "silent", "random"):
+        shutil.copytree(synthetic, tmp_path / name)
+    for name in ("silent", "random"):
+        (tmp_path / name / "05_evaluate").mkdir()
+        rows = pd.read_parquet(tmp_path / name / "attempts.parquet")
+        if name == "random":
+            rows["task_id"] = "other/" + rows["task_id"]
+        rows.to_parquet(tmp_path / name / "05_evaluate" / "attempts.parquet")
+    controls = pd.read_parquet(tmp_path / "sweep" / "controls.parquet")
+    controls = controls[~controls["variant"].isin(results.WORLDS.values())]
+    controls.to_parquet(tmp_path / "sweep" / "controls.parquet")
+    loaded = results.load(tmp_path / "sweep")
+    gap = {
+        name: estimates.control_gap(loaded, start="base_small", suite="val", variant=variant, against="echo")
+        for name, variant in results.WORLDS.items()
+    }
+    assert gap["silent"][:4] == (0.0, 0.0, 0.0, 1.0) and gap["silent"].test == "wilcoxon"  # the same attempts
+    assert gap["random"].effect == 0.0 and gap["random"].test == "mann-whitney"
+    assert gap["random"].low < -5 < 5 < gap["random"].high

@@ -139,15 +139,19 @@ def test_readme_block(built: tuple[Path, paper.Built], tmp_path: Path) -> None:
     assert f"({skipped} judgements)" in block and f"- {skipped}: why" in block
     assert "nan" not in block.lower()
     path = tmp_path / "README.md"
-    path.write_text(f"# Title\n\n{readme.BEGIN}\nold\n{readme.END}\n\nafter\n")
-    readme.update(path, block)
-    readme.update(path, block)
+    begin, end = readme.markers("results")
+    path.write_text(f"# Title\n\n{begin}\nold\n{end}\n\nafter\n")
+    readme.update(path, "results", block)
+    readme.update(path, "results", block)
     text = path.read_text()
     assert "old" not in text and text.startswith("# Title") and text.endswith("after\n")
     assert text.count(block.strip()) == 1
     path.write_text("no markers")
     with pytest.raises(ValueError, match="needs one line"):
-        readme.update(path, block)
+        readme.update(path, "results", block)
+    gain = next(row for row in built[1].claims if row["id"] == "site-gain/base_small")
+    assert claims.shown_effect(gain) in readme.headline(root, "main", ["other"])
+    assert "No pass rate" in readme.headline(root, "main")
 
 
 def notebook(path: Path, *cells: nbformat.NotebookNode) -> None:

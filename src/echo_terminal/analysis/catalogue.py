@@ -91,8 +91,8 @@ FIGURES: dict[str, Entry] = {
     "controls": Entry(
         extensions.controls,
         "Figure 9",
-        "Controls beside GRPO and ECHO, {controls_seeds}: bars are means, whiskers 95 % intervals over seeds "
-        "and tasks, points single seeds.",
+        "Controls beside GRPO and ECHO, {controls_seeds}: means with 95 % intervals over seeds and tasks, small "
+        "points single seeds, dotted ECHO's mean. Suites on which no attempt passes are left out.",
         "05_evaluate",
     ),
     "objectives": Entry(

@@ -217,11 +217,17 @@ def level_gap(
 
 
 def control_gap(results: Results, start: str, suite: str, variant: str, against: str) -> Estimate:
-    """A control variant − GRPO or ECHO, in points."""
+    """A control variant − GRPO or ECHO, in points; unpaired where the control has tasks of its own."""
     arms = measures.control_arms(results).get((start, suite), {})
     if variant not in arms:
         raise NotRun(f"the control {variant} is not run on {start}, {suite} in this profile")
-    return _paired_points(arms[variant], arms[against])
+    a, b = arms[variant], arms[against]
+    if list(a.columns) == list(b.columns):
+        return _paired_points(a, b)
+    draws = [statistics.bootstrap_means([m.to_numpy()], seed=i)[0] for i, m in enumerate((a, b))]
+    interval = statistics.percentile(a.to_numpy().mean() - b.to_numpy().mean(), draws[0] - draws[1])
+    p = float(stats.mannwhitneyu(a.mean(axis=0), b.mean(axis=0)).pvalue)
+    return _estimate(interval, p, min(len(a), len(b)), min(a.shape[1], b.shape[1]), 100.0, "mann-whitney")
 
 
 def _spearman(x: np.ndarray) -> float:

@@ -14,11 +14,11 @@ from echo_terminal.analysis.results import NotRun, Results
 from echo_terminal.analysis.tables import label
 
 VARIANT_TITLES = {
-    "masked_facts": "ECHO without\nthe facts",
-    "shuffled": "shuffled\noutputs",
-    "unrelated": "unrelated\ntext",
-    "silent_usage": "silent\nusage lines",
-    "random_machine": "new machine\nevery task",
+    "masked_facts": "ECHO without the facts",
+    "shuffled": "shuffled outputs",
+    "unrelated": "unrelated text",
+    "silent_usage": "silent usage lines",
+    "random_machine": "new machine every task",
 }
 
 
@@ -79,6 +79,7 @@ def objectives(results: Results, paper: Path) -> Figure:
             axis.plot(row["gain"], at, "o", color=colour)
         axis.axvline(0, color="#333333", linewidth=0.6)
         axis.set_yticks(range(len(names)), names if k % columns == 0 else [], fontsize=6)
+        axis.set_ylim(-0.6, len(names) - 0.4)
         axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}")
     figure.supxlabel("gain over GRPO, points", fontsize=8)
     return figure
@@ -177,23 +178,39 @@ def calibration(results: Results, paper: Path) -> Figure:
 
 
 def controls(results: Results, paper: Path) -> Figure:
-    """Pass rate of the controls beside GRPO and ECHO, each with a 95 % interval; points are seeds."""
-    rows = results.get("controls")
-    panels = measures.control_arms(results)
-    figure, axes = style.grid(len(panels), 1, 1.7)
-    order = r.ordered(rows["variant"].unique(), tuple(VARIANT_TITLES))
-    for axis, ((start, suite), arms) in zip(axes.flat, panels.items(), strict=True):
-        names = ["grpo", "echo", *[v for v in order if v in arms]]
-        for i, name in enumerate(names):
+    """Pass rate of the controls beside GRPO and ECHO, by suite: mean with a 95 % interval, small points are seeds."""
+    order = r.ordered(results.get("controls")["variant"].unique(), tuple(VARIANT_TITLES))
+    panels = {
+        key: arms
+        for key, arms in measures.control_arms(results).items()
+        if any(m.any(axis=None) for m in arms.values())
+    }
+    names = ["grpo", "echo", *order]
+    figure, axes = style.grid(1, len(panels), 0.6 + 0.2 * len(names))
+    for k, (axis, ((start, suite), arms)) in enumerate(zip(axes.flat, panels.items(), strict=True)):
+        for at, name in enumerate(names):
+            if name not in arms:
+                continue
             value = statistics.bootstrap_mean(arms[name])
-            colour = style.COLOURS.get(name, "#B7C9D6")
-            axis.bar(i, 100 * value.value, 0.62, color=colour)
-            axis.plot([i, i], [100 * value.low, 100 * value.high], color="#333333", linewidth=0.8)
-            seeds = 100 * arms[name].mean(axis=1)
-            axis.plot(np.linspace(i - 0.16, i + 0.16, len(seeds)), seeds, ".", color="#333333", markersize=3)
-        axis.set_xticks(range(len(names)), [VARIANT_TITLES.get(n, label(n)) for n in names])
-        axis.grid(axis="x", visible=False)
-        axis.set(title=f"{label(start)}: {suite}", ylabel="pass rate, %")
+            colour = style.COLOURS.get(name, style.COLOURS["start"])
+            axis.plot([100 * value.low, 100 * value.high], [at, at], color=colour, linewidth=0.8)
+            axis.plot(100 * value.value, at, "o", color=colour, markersize=4.5)
+            axis.plot(
+                100 * arms[name].mean(axis=1),
+                [at + 0.22] * len(arms[name]),
+                ".",
+                color=colour,
+                markersize=2.5,
+            )
+        axis.axvline(
+            100 * arms["echo"].to_numpy().mean(), color=style.COLOURS["echo"], linewidth=0.6, linestyle=":"
+        )
+        titles = [VARIANT_TITLES.get(n, label(n)) for n in names]
+        axis.set_yticks(range(len(names)), titles if k == 0 else [], fontsize=6)
+        axis.set_ylim(len(names) - 0.5, -0.5)
+        axis.set_xlim(0, None)
+        axis.set_title(suite if len({s for s, _ in panels}) == 1 else f"{label(start)}: {suite}")
+    figure.supxlabel("pass rate, %", fontsize=8)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""The results block of the README, between two markers, rendered from what ``paper.build`` wrote."""
+"""The README's computed parts, each between two markers: the sentence below its figure, and the block of results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,44 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from echo_terminal.analysis import claims, render, verdicts
+from echo_terminal.analysis.tables import label
 
-BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+HEADLINE = (  # (claim, what its effect is a change of)
+    ("site-gain", "on tasks that need the machine's own tools"),
+    ("generic-tie", "on tasks with generic tools"),
+    ("unseen-machine-tie", "on machines never seen"),
+)
+
+
+def markers(name: str) -> tuple[str, str]:
+    """The two lines between which the part ``name`` stands."""
+    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+
+
+def _rows(results: Path, profile: str, others: Sequence[str]) -> verdicts.Rows:
+    lent = {name: verdicts.read(results / name) for name in others}
+    return verdicts.completed(profile, verdicts.read(results / profile), lent)
+
+
+def headline(results: Path, profile: str, others: Sequence[str] = ()) -> str:
+    """What the README's figure shows, in one sentence with intervals and verdicts."""
+    found = []
+    for name, where in HEADLINE:
+        run = [
+            r
+            for r in _rows(results, profile, others)
+            if r["id"].split("/")[0] == name and r["verdict"] != "not run"
+        ]
+        for row in run:
+            start = f" (from {label(row['start'])})" if len(run) > 1 else ""
+            found.append(f"{where}{start} by {claims.shown_effect(row)}: {row['verdict']}")
+    if not found:
+        return "No pass rate of both arms in this run."
+    return (
+        "From GRPO to ECHO the pass rate changes "
+        + "; ".join(found)
+        + ". The table below has every claim, also those that fail."
+    )
 
 
 def block(results: Path, profile: str, others: Sequence[str] = ()) -> str:
@@ -18,8 +54,7 @@ def block(results: Path, profile: str, others: Sequence[str] = ()) -> str:
         results: the folder of all profiles' results.
         profile: whose verdicts come first; claims that it does not run are taken from ``others``, in order.
     """
-    lent = {name: verdicts.read(results / name) for name in others}
-    rows = verdicts.completed(profile, verdicts.read(results / profile), lent)
+    rows = _rows(results, profile, others)
     named = ", completed by ".join(f"`{name}`" for name in (profile, *others))
     parts = [f"Profile {named}: {claims.summary(rows)} (one judgement for each claim and starting policy)."]
     table = verdicts.table(rows)
@@ -47,21 +82,23 @@ def _file(row: dict) -> str:
     return f"04_train-{row['start'] or 'base_small'}-{row['args'].get('objective', 'echo')}-0.ipynb"
 
 
-def update(readme: Path, text: str) -> None:
-    """Replace what stands between the markers.
+def update(readme: Path, name: str, text: str) -> None:
+    """Replace what stands between the markers of the part ``name``.
 
     Raises:
         ValueError: the markers are missing, doubled or in the wrong order.
     """
+    begin, end = markers(name)
     whole = readme.read_text(encoding="utf-8")
-    if whole.count(BEGIN) != 1 or whole.count(END) != 1 or whole.index(BEGIN) > whole.index(END):
-        raise ValueError(f"{readme} needs one line {BEGIN} and, after it, one line {END}")
-    before, rest = whole.split(BEGIN)
-    after = rest.split(END)[1]
-    readme.write_text(f"{before}{BEGIN}\n\n{text.strip()}\n\n{END}{after}", encoding="utf-8")
+    if whole.count(begin) != 1 or whole.count(end) != 1 or whole.index(begin) > whole.index(end):
+        raise ValueError(f"{readme} needs one line {begin} and, after it, one line {end}")
+    before, rest = whole.split(begin)
+    after = rest.split(end)[1]
+    readme.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit("usage: python -m echo_terminal.analysis.readme PROFILE [OTHER ...]")
-    update(Path("README.md"), block(Path("results"), sys.argv[1], sys.argv[2:]))
+    for part, make in (("headline", headline), ("results", block)):
+        update(Path("README.md"), part, make(Path("results"), sys.argv[1], sys.argv[2:]))

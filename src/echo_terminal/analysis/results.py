@@ -40,6 +40,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "sweeps": (*ATTEMPTS, "factor", "level"),
     "behaviour": ("statistic", "start", "objective", "seed", "suite", "value", "low", "high"),
 }  # fmt: skip
+WORLDS = {
+    "silent": "silent_usage",
+    "random": "random_machine",
+}  # profile in a world of its own: control that it is
 REQUIRED = ("attempts", "train_steps", "heldout_ce")
 MADE_BY = {  # what a profile lacks where it has no such file
     "verifier_free": "training without a verifier",
@@ -117,9 +121,21 @@ def load(folder: Path) -> Results:
         if lacking:
             raise ValueError(f"{path} lacks {', '.join(lacking)}: run its stage again")
         frames[name] = frame
+    if "controls" in frames:
+        frames["controls"] = pd.concat([frames["controls"], *_worlds(folder.parent)], ignore_index=True)
     bench = folder.parent / "bench.json"
     rows = json.loads(bench.read_text(encoding="utf-8")) if bench.exists() else []
     return Results(folder.name, frames, {row["name"]: float(row["value"]) for row in rows})
+
+
+def _worlds(root: Path) -> list[pd.DataFrame]:
+    """ECHO's last attempts in each profile of ``WORLDS`` that was run, as a control of that name."""
+    found = []
+    for profile, variant in WORLDS.items():
+        for path in (root / profile).glob("*/attempts.parquet"):
+            rows = pd.read_parquet(path)
+            found.append(last_rows(rows[rows["objective"] == "echo"]).assign(variant=variant))
+    return found
 
 
 def select(frame: pd.DataFrame, **values: object) -> pd.DataFrame:

@@ -13,19 +13,20 @@ from typing import Any
 
 from echo_terminal.analysis import claims
 from echo_terminal.analysis.render import DASH, Table, p_value
+from echo_terminal.analysis.results import WORLDS
 from echo_terminal.analysis.tables import label, table_of
 
-TOYS = "smoke"  # its policies learn nothing: it neither lends verdicts nor borrows any
+APART = ("smoke", *WORLDS)  # toys, and worlds of their own: they neither lend verdicts nor borrow any
 
 Rows = list[dict[str, Any]]
 
 
 def other_profiles(results_dir: Path) -> list[Path]:
     """Result folders beside ``results_dir`` that hold verdicts, by name."""
-    if results_dir.name == TOYS:
+    if results_dir.name in APART:
         return []
     folders = {path.parent for path in results_dir.parent.glob("*/claims.json")}
-    return sorted(folder for folder in folders if folder.name != TOYS and folder != results_dir)
+    return sorted(folder for folder in folders if folder.name not in APART and folder != results_dir)
 
 
 def read(folder: Path) -> Rows:
