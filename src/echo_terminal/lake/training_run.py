@@ -25,6 +25,7 @@ from echo_terminal.training.grpo import Rollouts, Trainer, TrainParams
 from echo_terminal.training.monitors import Metrics
 from echo_terminal.training.objective import ObjectiveParams
 from echo_terminal.training.run import KeepParams, train
+from echo_terminal.training.starts import foreign_outputs
 
 #: monitor -> column of the results; what is not here stays in the run's own metrics.jsonl
 COLUMNS = {
@@ -92,7 +93,6 @@ def run_training(
     terminal_options: Mapping[str, Any],
     engine: str = "virtual",
     suite: str = "train",
-    unrelated: Sequence[int] = (),
 ) -> list[Metrics]:
     """Train to the end, resuming what is in ``folder``; one thread, so that runs can go side by side.
 
@@ -103,6 +103,10 @@ def run_training(
     policy = load_policy(start_folder)
     tasks = read_suite(tasks_path, suite)
     open_one: Callable[[], Terminal] = partial(open_terminal, engine, **terminal_options)
+    unrelated: Sequence[int] = ()
+    if objective.has_env and objective.env_term.control == "unrelated_text":
+        templates = sorted({t.template for t in tasks})
+        unrelated = foreign_outputs(templates, open_one(), policy.tokenizer, harness)
     trainer = Trainer(
         policy,
         objective,

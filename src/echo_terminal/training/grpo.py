@@ -119,6 +119,8 @@ class Trainer:
     ) -> None:
         if not tasks:
             raise ValueError("no training tasks: generate them first")
+        if objective.has_env and objective.env_term.control == "unrelated_text" and not unrelated:
+            raise ValueError("control unrelated_text needs a text: pass its token ids as `unrelated`")
         self.policy, self.objective, self.params, self.harness = policy, objective, params, harness
         self.tasks, self.seed = list(tasks), seed
         self.informative, self.unrelated = informative, unrelated

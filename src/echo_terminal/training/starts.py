@@ -42,6 +42,7 @@ from echo_terminal.training.sft import (
     weighted_row,
 )
 
+FOREIGN_SEEDS = 30_000_000  # first seed of the tasks behind ``foreign_outputs``
 OnStep = Callable[[str, int, float], None]
 
 
@@ -90,6 +91,16 @@ def novice_episodes(
         commands = scripted.novice(task, rng, params.noise, params.reads_usage)
         result.append(replay(task, commands, terminal, tokenizer, harness, task.seed))
     return result
+
+
+def foreign_outputs(
+    templates: Sequence[str], terminal: Terminal, tokenizer: PolicyTokenizer, harness: HarnessParams
+) -> list[int]:
+    """Terminal output, as token ids, of 500 novice episodes on machines that no task of any suite is on: the text
+    of the control ``unrelated_text``. Its form is that of the true outputs, its facts are not."""
+    tasks = novice_tasks(templates, FOREIGN_SEEDS, 500)
+    episodes = novice_episodes(tasks, terminal, tokenizer, harness, PretrainParams())
+    return [i for e in episodes for i, role in zip(e.ids, e.roles, strict=True) if role is Role.OUTPUT]
 
 
 def expert_episodes(
