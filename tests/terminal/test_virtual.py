@@ -182,6 +182,15 @@ def test_episodes_leave_no_open_files_behind() -> None:
     assert play() == play()
 
 
+def test_a_terminal_that_nobody_closed_is_gone_with_its_last_user() -> None:
+    def play() -> int:
+        for seed in range(20):
+            VirtualTerminal().reset({}, seed)
+        return len(os.listdir("/proc/self/fd"))
+
+    assert play() == play()
+
+
 def test_system_folders_show_the_clock_and_times_asked_for_are_kept(terminal):
     assert {line.split()[5] for line in out(terminal, "ls -l /").splitlines()[1:]} == {"2024-06-01"}
     assert out(terminal, "touch -d 2030-01-01 f; stat -c %y f").startswith("2030-01-01 00:00:00")
