@@ -83,6 +83,7 @@ $(STAMP): constraints.txt pyproject.toml
 	    if right "$$candidate"; then found=$$candidate; break; fi; done; \
 	  available=$$(df -Pk . | awk 'NR == 2 {print $$4}'); \
 	  [ "$$available" -gt 4000000 ] || fail "$$((available / 1024)) MB free on this disk, the install needs 4000: free some space"; \
+	  [ "$$available" -gt 10000000 ] || echo "note: $$((available / 1024)) MB free; torch's CUDA build needs 9000 while it installs, its CPU build (README) 4000"; \
 	  [ -n "$$found" ] || fail "no Python 3.11, 3.12 or 3.13 here$(if $(PYTHON), ($(PYTHON) is not one)): install one, or name it with PYTHON=/path/to/python"; \
 	  "$$found" -c 'import venv, ensurepip' 2>/dev/null || fail "$$found cannot make environments: install its venv package (Debian: apt install python3-venv)"; \
 	  mkdir -p $(VENV) && touch $(VENV)/.installing && "$$found" -m venv $(VENV) || fail "$$found could not make $(VENV): see above"; \
