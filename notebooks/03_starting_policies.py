@@ -30,8 +30,9 @@ import json
 import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
-from IPython.display import Markdown, display
+from IPython.display import HTML, Markdown, display
 
+from echo_terminal.agent.annotate import coloured
 from echo_terminal.lake.evaluation_run import run_evaluation
 from echo_terminal.lake.rows import RunPoint
 from echo_terminal.pipeline.processes import run_parallel
@@ -122,14 +123,15 @@ plt.show()
 # %% [markdown]
 # ## What does a pre-training episode look like?
 #
-# A machine that no other task has. The novice guesses a sub-command; the usage line states the right one.
+# A machine that no other task has. The novice guesses a sub-command; the usage line states the right one. The language stage trains every
+# colour but the instruction's; the format stage and SFT train actions alone; ActObs adds the terminal's output at its own weight.
 
 # %%
 policy = load_policy(folder["base_small"])
 task = next(novice_tasks(["site_two"], PRETRAIN_SEEDS, 1))
 terminal = open_terminal("virtual", params=p.terminal)
 episode = novice_episodes([task], terminal, policy.tokenizer, p.harness, p.pretrain)[0]
-print(policy.tokenizer.decode(episode.ids))
+display(HTML(coloured(episode, policy.tokenizer.decode)))
 
 # %% [markdown]
 # ## What can each start do before any reinforcement learning?

@@ -90,7 +90,15 @@ assert set(snapshots(stage.run_folder)), "no snapshot was written"
 # %% [markdown]
 # ## One rollout, coloured by role
 #
-# A rollout of the first training task by the starting policy, sampled with this run's first stream. The colour of a token decides which term it enters.
+# A rollout of the first training task by the starting policy, sampled with this run's first stream. The role of a token, recorded when the
+# token was made, decides which term it enters:
+#
+# | role | what it is | in $A$ | in $O'$ | in $Z$ |
+# |---|---|---|---|---|
+# | action | what the policy sampled, its stop token included | yes | | |
+# | output | what the terminal wrote: exit code, stdout, stderr | | yes | yes |
+# | warning | what the harness adds: format warnings, notices of cut output | | | yes |
+# | prompt, glue | instruction, template and tags | | | |
 
 # %%
 policy = load_policy(stage.checkpoint_folder(f"03_starting_policies/{start}"))
@@ -151,6 +159,26 @@ columns = [
 ]
 shown = frame[frame["objective"] == objective].dropna(subset=["grad_norm_policy"])[columns]
 display(shown.round(3) if len(shown) else Markdown("This objective has one term only."))
+
+# %% [markdown]
+# ## What does the environment term cost?
+#
+# No rollout, no second forward pass: the output layer is read at the positions of $O'$ too, and the backward pass is one. Medians of steps
+# without diagnostics, for a thousand tokens of rollouts. The runs were trained side by side and disturb each other; `make bench` takes the
+# ratio of the updates on the same rollouts, in alternating pairs.
+
+# %%
+cost = pd.DataFrame(
+    {"objective": name, "plain": "seconds/diagnostics" not in row}
+    | {part: 1e6 * row[f"seconds/{part}"] / row["tokens/total"] for part in ("rollout", "update")}
+    for name, rows in tables.items()
+    for row in rows
+)
+cost = cost[cost["plain"]] if cost["plain"].any() else cost
+cost = cost.groupby("objective")[["rollout", "update"]].median()
+ax = cost.plot.barh(stacked=True, figsize=(7, 0.5 + 0.5 * len(cost)))
+ax.set(xlabel="milliseconds for 1,000 tokens", ylabel="")
+plt.show()
 
 # %% [markdown]
 # ## Do the sampler and the trainer agree?

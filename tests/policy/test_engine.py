@@ -108,3 +108,39 @@ def test_what_does_not_fit_is_refused(engine: Engine) -> None:
         session.generate([0], [[]], 1.0, [2])
     with pytest.raises(ValueError, match="exceeds the model's max_positions"):
         Engine(engine.model, [STOP], FORBIDDEN, 10_000)
+
+
+def test_a_new_session_sees_new_weights_and_nothing_of_the_old(engine: Engine) -> None:
+    """Case I03: three updates; the cache is kept between sessions, what is in it is not."""
+    seen = []
+    for _ in range(3):
+        test_generation_equals_training_logprobs(engine)
+        seen.append([p for p in play(engine, [1])[0][1] if p == p])
+        with torch.no_grad():
+            for parameter in engine.source.parameters():
+                parameter.mul_(1.05)
+    assert seen[0] != seen[1] != seen[2]
+
+
+def test_a_copy_in_another_dtype_follows_the_weights() -> None:
+    """bf16 copies keep 8 bits: log-probs agree to some hundredths with the float32 weights, before and after."""
+    model = new_model(ModelParams(hidden_size=48, num_heads=2, num_kv_heads=2, head_dim=24), 64, seed=4)
+    half = Engine(model, [STOP], FORBIDDEN, LENGTH, dtype=torch.bfloat16)
+    for _ in range(2):
+        ids, logprobs = play(half, [3])[0]
+        with torch.no_grad():
+            expected = action_logprobs(
+                model.logits(model.hidden(torch.tensor([ids]))[0]), half.forbidden, 1.3
+            )
+        gaps = [abs(p - float(expected[t - 1, ids[t]])) for t, p in enumerate(logprobs) if p == p]
+        assert 0 < max(gaps) < 0.15
+        with torch.no_grad():
+            model.embed.weight.mul_(1.5)
+    assert model.embed.weight.dtype == torch.float32
+
+
+def test_an_earlier_session_is_over(engine: Engine) -> None:
+    first = engine.start([0])
+    engine.start([1])
+    with pytest.raises(RuntimeError, match="started another session"):
+        first.generate([0], [[9]], 1.0, [2])

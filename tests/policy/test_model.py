@@ -63,8 +63,8 @@ def test_wired_head_looks_one_token_back(tokenizer: PolicyTokenizer) -> None:
 def test_another_architecture_is_refused(model: Qwen3, tokenizer: PolicyTokenizer, tmp_path) -> None:
     save_policy(Policy(model, tokenizer), tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "llama"}))
-    with pytest.raises(ValueError, match="only qwen3"):
+    (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
+    with pytest.raises(ValueError, match="only qwen3 and llama"):
         load_policy(tmp_path)
 
 

@@ -1,5 +1,7 @@
 """Observation text can never become a control token; words of the small world are single tokens."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,3 +61,20 @@ def test_a_vocabulary_without_chat_tokens_is_refused() -> None:
 def test_a_missing_tokenizer_is_named(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match="no tokenizer at"):
         load_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("stops", [["<|im_end|>", "<|endoftext|>"], ["<|endoftext|>"]])
+def test_every_stop_id_of_the_generation_config_ends_a_turn(
+    tokenizer: PolicyTokenizer, tmp_path, stops
+) -> None:
+    """Case A06: a stock Qwen names two; either may be sampled, and <|im_end|> comes first."""
+    tokenizer.save(tmp_path)
+    end, pad = tokenizer.frame("<|im_end|>")[0], tokenizer.pad_id
+    ids = [tokenizer.frame(s)[0] for s in stops]
+    (tmp_path / "generation_config.json").write_text(
+        json.dumps({"eos_token_id": ids if len(ids) > 1 else ids[0]})
+    )
+    again = load_tokenizer(tmp_path)
+    assert again.stop_ids == (end, pad)
+    assert not set(again.stop_ids) & set(again.forbidden_ids)
+    assert tokenizer.stop_ids == (end,) and pad in tokenizer.forbidden_ids

@@ -22,6 +22,7 @@ def test_by_hand():
 
 @pytest.mark.parametrize("reward", [0.0, 0.1, 1.0])
 def test_equal_rewards_give_exactly_zero(reward):
+    """Case B04."""
     # in float64 the mean of three 0.1 is 0.10000000000000002: residual over std would be -1
     result = group_advantages([reward] * 3, [0] * 3)
     assert result.values.tolist() == [0.0, 0.0, 0.0]

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from echo_terminal.agent.transcript import Finish, Role, Transcript, Turn
 from echo_terminal.policy.groups import micro_batches
 from echo_terminal.training.batch import Row, collate, make_batch
+from echo_terminal.training.loss import select, token_weights
+from echo_terminal.training.objective import ObjectiveParams
 
 
 def test_masks_are_indexed_by_target(written):
+    """Case A01."""
     batch = make_batch([written("PPAAOO")], [1.0], pad_id=0)
     assert batch.action_mask.int().tolist() == [[0, 1, 1, 0, 0]]
     assert batch.output_mask.int().tolist() == [[0, 0, 0, 1, 1]]
@@ -21,6 +24,7 @@ def test_masks_are_indexed_by_target(written):
 
 
 def test_tokens_the_harness_appends_are_in_no_term(written):
+    """Case A05."""
     batch = make_batch([written("PAAGGGG")], [1.0], pad_id=0)
     assert batch.action_mask.int().tolist() == [[1, 1, 0, 0, 0, 0]]
     assert not batch.observation_mask.any()
@@ -28,6 +32,7 @@ def test_tokens_the_harness_appends_are_in_no_term(written):
 
 
 def test_pad_equal_to_the_end_token_loses_no_token(written):
+    """Case A06."""
     # pad = eos = 2; the first eos was sampled, what follows is padding
     batch = make_batch([written("PAAA", ids=[9, 7, 8, 2]), written("PAAAAA")], [1.0, 1.0], pad_id=2)
     assert batch.ids[0].tolist() == [9, 7, 8, 2, 2, 2]
@@ -36,6 +41,7 @@ def test_pad_equal_to_the_end_token_loses_no_token(written):
 
 
 def test_warning_counts_in_z_and_is_not_output(written):
+    """Case A07."""
     batch = make_batch([written("PAGWOOG")], [1.0], pad_id=0)
     assert batch.output_mask.int().tolist() == [[0, 0, 0, 1, 1, 0]]
     assert batch.observation_mask.int().tolist() == [[0, 0, 1, 1, 1, 0]]
@@ -43,12 +49,14 @@ def test_warning_counts_in_z_and_is_not_output(written):
 
 
 def test_three_turns_one_without_output(written):
+    """Case A09."""
     batch = make_batch([written("PPAOAGAO")], [1.0], pad_id=0)
     assert batch.action_mask.int().tolist() == [[0, 1, 0, 1, 0, 1, 0]]
     assert batch.env_mask.int().tolist() == [[0, 0, 1, 0, 0, 0, 1]]
 
 
 def test_reported_output_without_output_tokens_is_an_error(written):
+    """Case A07."""
     wrong = written("PAGG")  # an environment whose reply was recorded as template text
     wrong.turns[0].output_chars = 6
     with pytest.raises(ValueError, match="6 characters of terminal output but no token"):
@@ -106,6 +114,37 @@ def test_every_target_has_exactly_its_role(texts):
         padding = batch.ids.shape[1] - 1 - len(text)
         assert batch.action_mask[index].tolist() == [c == "A" for c in text] + [False] * padding
         assert batch.output_mask[index].tolist() == [c == "O" for c in text] + [False] * padding
+
+
+@given(
+    st.lists(st.text("PAOWG", max_size=10), min_size=1, max_size=5),
+    st.lists(st.booleans(), min_size=5),
+    st.data(),
+)
+def test_selection_takes_every_masked_target_once_and_reads_its_own_context(texts, flags, data):
+    code = {"P": 0, "A": 1, "O": 2, "W": 3, "G": 4}
+    rows = []
+    for index, text in enumerate(texts):
+        roles = np.array([code[c] for c in "P" + text], dtype=np.int8)
+        n = len(roles)
+        rows.append(Row(np.arange(n) + 100 * index, roles, np.full(n, -1, np.float32), roles == Role.OUTPUT))
+    batch = collate(rows, [1.0] * len(rows), pad_id=7, env_rows=flags[: len(rows)])
+    weights = token_weights(batch, ObjectiveParams(kind="echo"))
+    order = data.draw(st.permutations(range(len(rows))))
+    cut = data.draw(st.integers(0, len(rows)))
+    seen = {"policy": [], "env": []}
+    for part in filter(None, (order[:cut], order[cut:])):
+        for packed in (False, True):
+            s = select(batch, weights, part, packed=packed)
+            # ids count up within a row: the token read from is the target's predecessor, of the same row
+            assert torch.equal(s.ids[s.row, s.col] + 1, s.target)
+            assert torch.equal(batch.ids[s.batch_row, s.batch_col + 1], s.target)
+        places = list(zip(s.batch_row.tolist(), s.batch_col.tolist(), strict=True))
+        seen["policy"] += places[: s.n_policy]
+        seen["env"] += places[s.n_policy :]
+    env = batch.env_mask & batch.env_rows[:, None]
+    assert sorted(seen["policy"]) == [tuple(x) for x in batch.action_mask.nonzero().tolist()]
+    assert sorted(seen["env"]) == [tuple(x) for x in env.nonzero().tolist()]
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=30), st.integers(1, 120))

@@ -60,7 +60,13 @@ def start() -> Policy:
     return pretrain(small, tokenizer, episodes, params, seed=0)
 
 
-def trainer(start: Policy, objective: ObjectiveParams, seed: int = 0, **changes: object) -> Trainer:
+def trainer(
+    start: Policy,
+    objective: ObjectiveParams,
+    seed: int = 0,
+    precision: torch.dtype | None = None,
+    **changes: object,
+) -> Trainer:
     machine = make_machine(1, n_tools=4)
     tasks = [make_task(TEMPLATES[i % 2], 2 * 10**7 + i, machine, "train") for i in range(8)]
     policy = Policy(copy.deepcopy(start.model), start.tokenizer)
@@ -68,7 +74,7 @@ def trainer(start: Policy, objective: ObjectiveParams, seed: int = 0, **changes:
     facts = lambda task: {i for word in task.tokens_of_facts for i in policy.tokenizer.encode(word)}  # noqa: E731
     return Trainer(
         policy, objective, params, HARNESS, tasks, lambda: open_terminal("virtual"), seed,
-        informative=facts, unrelated=policy.tokenizer.encode("the quick brown fox " * 40),
+        informative=facts, unrelated=policy.tokenizer.encode("the quick brown fox " * 40), precision=precision,
     )  # fmt: skip
 
 
@@ -111,6 +117,16 @@ def test_generation_and_training_logprobs_agree(start: Policy) -> None:
     row, _ = trainer(start, GRPO).step(0)
     assert row["mismatch/max"] < 1e-4
     assert row["policy/clip_fraction"] == 0
+
+
+def test_bfloat16_forward_passes_keep_float32_weights(start: Policy) -> None:
+    """The path of a GPU: a bf16 copy samples, autocast scores. bf16 keeps 8 bits, so log-probs differ by some %."""
+    t = trainer(start, echo(0.5), precision=torch.bfloat16)
+    assert t.engine.model.embed.weight.dtype == torch.bfloat16
+    before = weights(t)
+    row, _ = t.step(0)
+    assert 1e-5 < row["mismatch/mean"] < 0.05
+    assert all(w.dtype == torch.float32 for w in weights(t)) and not same(before, weights(t))
 
 
 def test_env_only_touches_neither_verifier_nor_reward(start: Policy, monkeypatch: pytest.MonkeyPatch) -> None:

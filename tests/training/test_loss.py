@@ -23,6 +23,7 @@ def env_only(**settings) -> ObjectiveParams:
 
 
 def test_token_mean_does_not_depend_on_the_split(written, tabled):
+    """Case B01."""
     batch = make_batch([written("PA", 1), written("PAAA", 10)], pad_id=0)
     table = {2: 4.0, 11: 0.0, 12: 0.0, 13: 0.0}
     for split in ([[0, 1]], [[0], [1]]):
@@ -31,6 +32,7 @@ def test_token_mean_does_not_depend_on_the_split(written, tabled):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_sequence_mean_packed_and_padded(written, tabled, packed):
+    """Case B05."""
     # one action token of loss 4, three of loss 0 (ratio 1: the loss of a token is minus its advantage)
     params = ObjectiveParams(kind="grpo", policy=PolicyTermParams(aggregation="sequence_mean"))
     rows = [written("PA", 1), written("PAAA", 10), Transcript()]
@@ -41,6 +43,7 @@ def test_sequence_mean_packed_and_padded(written, tabled, packed):
 
 
 def test_packed_rows_predict_nothing_across_the_boundary(written):
+    """Case B05."""
     batch = make_batch([written("PAO", 1), written("PAO", 10)], [1.0, 1.0], pad_id=0)
     s = select(batch, token_weights(batch, ECHO), packed=True)
     assert s.ids.tolist() == [[1, 2, 3, 10, 11, 12]]
@@ -51,6 +54,7 @@ def test_packed_rows_predict_nothing_across_the_boundary(written):
 
 @pytest.mark.parametrize("outputs", [8, 800])
 def test_each_term_has_its_own_denominator(written, tabled, outputs):
+    """Case B06."""
     batch = make_batch([written("PAA" + "O" * outputs)], [-1.0], pad_id=0)
     table = {2: 1.0, 3: 1.0} | {4 + k: 0.5 for k in range(outputs)}
     assert tabled(batch, ECHO, table, lam=0.0) == pytest.approx(1.0)
@@ -59,6 +63,7 @@ def test_each_term_has_its_own_denominator(written, tabled, outputs):
 
 
 def test_rows_taken_out_leave_numerator_and_denominator(written, tabled):
+    """Case B08."""
     batch = make_batch(
         [written("PAA", 1), written("PAA", 10)], [-1.0, -1.0], pad_id=0, policy_rows=[True, False]
     )
@@ -69,6 +74,7 @@ def test_rows_taken_out_leave_numerator_and_denominator(written, tabled):
 
 
 def test_env_term_over_sequences_and_tokens(written, tabled):
+    """Case B08."""
     batch = make_batch([written("PAO", 1), written("PAOOOO", 10), written("PAA", 20)], pad_id=0)
     table = {3: 2.0, 12: 1.0, 13: 1.0, 14: 1.0, 15: 1.0}
     for split in (WHOLE, HALVES, ONES):
@@ -79,6 +85,7 @@ def test_env_term_over_sequences_and_tokens(written, tabled):
 
 @pytest.mark.parametrize("split", [WHOLE, HALVES, ONES])
 def test_token_mean_and_sequence_mean_are_two_numbers(written, tabled, split):
+    """Case F06."""
     batch = make_batch(
         [written("PAO", 1), written("PA" + "O" * 99, 10), written("PAO", 200)],
         pad_id=0,

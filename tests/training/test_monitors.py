@@ -24,6 +24,7 @@ def updated(batch, params, new, lam):
 
 
 def test_mismatch_and_ratio_over_action_tokens_only(written):
+    """Case I04."""
     transcript = written("PAAOO")
     transcript.logprobs = [math.nan, -1.0, -2.0, math.nan, math.nan]
     batch = make_batch([transcript], [1.0], pad_id=0)
@@ -36,6 +37,7 @@ def test_mismatch_and_ratio_over_action_tokens_only(written):
 
 
 def test_truncated_sampling_shows_as_mismatch(written):
+    """Case I01."""
     # p = .5 .3 .2 cut at .8: the engine says ln(.5 / .8), the trainer ln(.5): ratio .8
     transcript = written("PA")
     transcript.logprobs[1] = math.log(0.625)

@@ -54,6 +54,7 @@ def test_any_split_padded_or_packed_is_the_same_step(tiny, gradients, data, seed
 
 
 def test_named_splits(tiny, gradients):
+    """Case B01: gradients too."""
     batch = collate(random_rows(3, 4), [1.0, -1.0, 0.5, 0.0], pad_id=0)
     params = OBJECTIVES[3]
     value, grad = gradients(tiny, batch, params, [[0, 1, 2, 3]])
@@ -84,6 +85,7 @@ def _rank(rank: int, folder: str, model, params) -> None:
 
 @pytest.mark.parametrize("params", OBJECTIVES[3:], ids=["echo", "env_only", "echo_other_denominators"])
 def test_two_ranks_sum_to_the_same_step(tiny, gradients, tmp_path, params):
+    """Case B01: over two ranks."""
     context = multiprocessing.get_context("fork")
     ranks = [context.Process(target=_rank, args=(r, str(tmp_path), tiny, params)) for r in (0, 1)]
     for process in ranks:
@@ -121,6 +123,7 @@ def test_lambda_zero_is_grpo_bit_for_bit(tiny, gradients):
 
 @pytest.mark.parametrize("reward", [0.0, 1.0])
 def test_equal_rewards_keep_the_env_gradient(tiny, gradients, written, reward):
+    """Case B03."""
     rows = [written("PPAOOOOO", first=1 + 8 * k) for k in range(4)]
     advantages = group_advantages([reward] * 4, [0] * 4)
     batch = make_batch(rows, advantages.values, pad_id=0)

@@ -14,7 +14,7 @@ from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.evaluation.suites import Attempt, EvaluateParams, attempts, pass_rate_of
 from echo_terminal.lake.rows import RunPoint, rollout_rows
 from echo_terminal.lake.tables import Writer
-from echo_terminal.policy.weights import load_policy
+from echo_terminal.policy.weights import best_device, load_policy
 from echo_terminal.progress import LOGGER
 from echo_terminal.tasks.store import read_tasks
 from echo_terminal.tasks.suites import SuiteParams
@@ -58,7 +58,7 @@ def run_evaluation(
     """
     torch.set_num_threads(1)
     shutil.rmtree(folder / "lake", ignore_errors=True)  # the same keys, perhaps of another policy
-    policy = load_policy(policy_folder)
+    policy = load_policy(policy_folder, best_device())
     tasks = by_suite(tasks_path, list(tries))
     terminals = [open_terminal(engine, **terminal_options) for _ in range(params.batch)]
     rows: list[dict[str, Any]] = []

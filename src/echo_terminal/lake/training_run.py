@@ -16,7 +16,7 @@ from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.lake.rows import RunPoint, rollout_rows
 from echo_terminal.lake.tables import Writer
 from echo_terminal.policy.tokenizer import PolicyTokenizer
-from echo_terminal.policy.weights import load_policy
+from echo_terminal.policy.weights import best_device, load_policy
 from echo_terminal.progress import Progress
 from echo_terminal.tasks.store import read_tasks
 from echo_terminal.tasks.task import Task
@@ -100,7 +100,7 @@ def run_training(
     keys that a repeated step finds again.
     """
     torch.set_num_threads(1)
-    policy = load_policy(start_folder)
+    policy = load_policy(start_folder, best_device())
     tasks = read_suite(tasks_path, suite)
     open_one: Callable[[], Terminal] = partial(open_terminal, engine, **terminal_options)
     unrelated: Sequence[int] = ()

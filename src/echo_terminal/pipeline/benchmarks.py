@@ -23,6 +23,27 @@ def _rollouts() -> list[Row]:
     return rollouts_against_generate()
 
 
+@benchmark("learner/trl")
+def _trl() -> list[Row]:
+    from echo_terminal.pipeline.bench import CannotRun
+    from echo_terminal.training.bench_trl import TrlAbsent, update_against_trl
+
+    try:
+        return update_against_trl()
+    except TrlAbsent as reason:
+        raise CannotRun(str(reason)) from reason
+
+
+@benchmark("learner/scaling")
+def _scaling() -> list[Row]:
+    from echo_terminal.analysis.scaling import scaling_figure
+    from echo_terminal.training.bench_scaling import scaling
+
+    rows = scaling()
+    scaling_figure(rows, Path("results/bench_scaling.svg"))
+    return rows
+
+
 @benchmark("lake/million-turns")
 def _million_turns() -> list[Row]:
     from echo_terminal.analysis.behaviour import report

@@ -50,6 +50,7 @@ class Decoder:
         self.temperature = torch.ones((), device=self.device)
         self.hidden = torch.zeros(rows, p.hidden_size, dtype=weight.dtype, device=self.device)
         self.recorded: dict[tuple[int, int], Callable[[], tuple[Tensor, Tensor]]] = {}
+        self.pool = torch.cuda.graph_pool_handle() if self.device.type == "cuda" else None
 
     def prefill(self, slots: Sequence[int], starts: Sequence[int], ids: Sequence[Sequence[int]]) -> None:
         """Feed ``ids[i]`` from position ``starts[i]`` to slot ``slots[i]``; ``hidden`` gets each one's last
@@ -93,7 +94,7 @@ class Decoder:
         self.draws[:count].copy_(torch.from_numpy(draws))
         self.temperature.fill_(temperature)
         if (wide, span) not in self.recorded:
-            self.recorded[wide, span] = record(lambda: self._fixed_step(wide, span), self.device)
+            self.recorded[wide, span] = record(lambda: self._fixed_step(wide, span), self.device, self.pool)
         tokens, logprobs = self.recorded[wide, span]()
         return tokens[:count].tolist(), logprobs[:count].tolist()
 
@@ -128,7 +129,9 @@ class Decoder:
         model, count = self.model, len(ids)
         rows = self.places[:count]
         at = (rows if slots is None else slots)[:, None]
-        seen = self.places[:span] <= positions[:, :, None]  # [n, T, span]
+        ahead = self.places[:span] > positions[:, :, None]
+        bias = torch.zeros(ahead.shape, dtype=model.embed.weight.dtype, device=self.device)
+        bias.masked_fill_(ahead, float("-inf"))  # [n, T, span]
         cos, sin = model.rope(positions.clamp(max=model.params.max_positions - 1), ids.shape[1])
         x = model.embed(ids)
         for block, cache in zip(model.blocks, self.cache, strict=True):
@@ -136,48 +139,49 @@ class Decoder:
             cache[0].transpose(1, 2)[at, positions] = k
             cache[1].transpose(1, 2)[at, positions] = v
             if ends is not None and cache is self.cache[-1]:
-                x, q, seen = x[rows, ends, None], q[rows, ends, None], seen[rows, ends, None]
+                x, q, bias = x[rows, ends, None], q[rows, ends, None], bias[rows, ends, None]
             if slots is None:
                 keys, values = cache[:, :count, :, :span]
             else:
                 keys, values = cache[0, :, :, :span][slots], cache[1, :, :, :span][slots]
-            x = x + block.out(attend(block, q, keys, values, seen))
+            x = x + block.out(attend(block, q, keys, values, bias))
             x = x + block.mlp(x)
         return model.norm(x)
 
 
-def attend(block: Block, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
-    """Attention of queries [B, T, H, D] over cached keys and values [B, K, S, D] where ``seen`` [B, T, S].
-    Returns [B, T, H·D].
+def attend(block: Block, q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+    """Attention of queries [B, T, H, D] over cached keys and values [B, K, S, D]; ``bias`` [B, T, S] is 0
+    or -inf. Returns [B, T, H·D].
 
     Written out for one query a row, at which the fused kernels are slow on a CPU.
     """
     batch, time, heads, dim = q.shape
     if time > 1:
         mixed = F.scaled_dot_product_attention(
-            q.transpose(1, 2), k, v, attn_mask=seen[:, None], enable_gqa=heads != block.kv_heads
+            q.transpose(1, 2), k, v, attn_mask=bias[:, None], enable_gqa=heads != block.kv_heads
         )
         return mixed.transpose(1, 2).flatten(2)
-    bias = torch.zeros(seen.shape, dtype=q.dtype, device=q.device).masked_fill_(~seen, float("-inf"))
     grouped = q.view(batch, block.kv_heads, heads // block.kv_heads, dim) * dim**-0.5
     weights = (torch.matmul(grouped, k.transpose(-1, -2)) + bias[:, None]).softmax(-1)
     return torch.matmul(weights, v).view(batch, 1, heads * dim)
 
 
 def record(
-    function: Callable[[], tuple[Tensor, Tensor]], device: torch.device
+    function: Callable[[], tuple[Tensor, Tensor]], device: torch.device, pool: tuple[int, int] | None
 ) -> Callable[[], tuple[Tensor, Tensor]]:
-    """On CUDA a graph of ``function``, which must work on fixed addresses and shapes; elsewhere the function."""
+    """On CUDA a graph of ``function``, which must work on fixed addresses and shapes; elsewhere the function.
+
+    Graphs of one ``pool`` share their memory: what one returns must be read before another is replayed.
+    """
     if device.type != "cuda":
         return function
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):  # lazily made workspaces must exist before recording
-        for _ in range(3):
-            function()
+        function()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, pool=pool):
         result = function()
 
     def replay() -> tuple[Tensor, Tensor]:

@@ -75,13 +75,15 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class Block(nn.Module):
     """One decoder layer."""
 
-    def __init__(self, p: ModelParams) -> None:
+    def __init__(self, p: ModelParams, qk_norm: bool) -> None:
         super().__init__()
+        self.qk_norm = qk_norm
         self.heads, self.kv_heads, self.head_dim = p.num_heads, p.num_kv_heads, p.head_dim
         self.input_norm = RMSNorm(p.hidden_size, p.rms_norm_eps)
         self.post_norm = RMSNorm(p.hidden_size, p.rms_norm_eps)
-        self.q_norm = RMSNorm(p.head_dim, p.rms_norm_eps)
-        self.k_norm = RMSNorm(p.head_dim, p.rms_norm_eps)
+        if qk_norm:
+            self.q_norm = RMSNorm(p.head_dim, p.rms_norm_eps)
+            self.k_norm = RMSNorm(p.head_dim, p.rms_norm_eps)
         self.qkv = nn.Linear(p.hidden_size, (p.num_heads + 2 * p.num_kv_heads) * p.head_dim, bias=False)
         self.out = nn.Linear(p.num_heads * p.head_dim, p.hidden_size, bias=False)
         self.gate_up = nn.Linear(p.hidden_size, 2 * p.intermediate_size, bias=False)
@@ -93,10 +95,11 @@ class Block(nn.Module):
         batch, time, _ = x.shape
         qkv = self.qkv(self.input_norm(x)).view(batch, time, self.heads + 2 * self.kv_heads, self.head_dim)
         qk, v = qkv.split([self.heads + self.kv_heads, self.kv_heads], 2)
-        gain = torch.cat(
-            [self.q_norm.weight.expand(self.heads, -1), self.k_norm.weight.expand(self.kv_heads, -1)]
-        )
-        qk = F.rms_norm(qk, (self.head_dim,), None, self.q_norm.eps) * gain  # both at once: half the calls
+        if self.qk_norm:  # both at once: half the calls
+            gain = torch.cat(
+                [self.q_norm.weight.expand(self.heads, -1), self.k_norm.weight.expand(self.kv_heads, -1)]
+            )
+            qk = F.rms_norm(qk, (self.head_dim,), None, self.q_norm.eps) * gain
         q, k = rotate(qk, cos, sin).split([self.heads, self.kv_heads], 2)
         return q, k, v
 
@@ -107,16 +110,17 @@ class Block(nn.Module):
 
 
 class Qwen3(nn.Module):
-    """Token ids to hidden states to logits. ``params`` and ``vocab_size`` rebuild it."""
+    """Token ids to hidden states to logits. ``params``, ``vocab_size`` and ``qk_norm`` rebuild it; without
+    ``qk_norm`` it is a Llama (SmolLM2)."""
 
     cos: Tensor
     sin: Tensor
 
-    def __init__(self, params: ModelParams, vocab_size: int) -> None:
+    def __init__(self, params: ModelParams, vocab_size: int, qk_norm: bool = True) -> None:
         super().__init__()
-        self.params, self.vocab_size = params, vocab_size
+        self.params, self.vocab_size, self.qk_norm = params, vocab_size, qk_norm
         self.embed = nn.Embedding(vocab_size, params.hidden_size)
-        self.blocks = nn.ModuleList(Block(params) for _ in range(params.num_layers))
+        self.blocks = nn.ModuleList(Block(params, qk_norm) for _ in range(params.num_layers))
         self.norm = RMSNorm(params.hidden_size, params.rms_norm_eps)
         self.head = None if params.tie_embeddings else nn.Linear(params.hidden_size, vocab_size, bias=False)
         half = params.head_dim // 2

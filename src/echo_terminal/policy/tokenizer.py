@@ -41,13 +41,14 @@ class TokenizerParams(StrictModel):
 
 
 class PolicyTokenizer:
-    """A ``tokenizers.Tokenizer`` behind the two doors described above.
+    """A ``tokenizers.Tokenizer`` behind the two doors described above. A turn ends with ``<|im_end|>``, or with
+    one of ``more_stops`` (a stock Qwen names ``<|endoftext|>`` too).
 
     Raises:
         ValueError: the vocabulary lacks one of Qwen's control tokens (the model has no such chat form).
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, more_stops: Iterable[int] = ()) -> None:
         vocabulary = tokenizer.get_vocab()
         missing = [t for t in (PAD, START, END) if t not in vocabulary]
         if missing:
@@ -60,12 +61,12 @@ class PolicyTokenizer:
         self._plain.encode_special_tokens = True
         self.vocab_size: int = tokenizer.get_vocab_size()
         self.pad_id = vocabulary[PAD]
-        self.stop_ids: tuple[int, ...] = (vocabulary[END],)
+        self.stop_ids: tuple[int, ...] = tuple(dict.fromkeys([vocabulary[END], *more_stops]))
         self.encode = lru_cache(maxsize=65536)(self._encode)
         self.frame = lru_cache(maxsize=1024)(self._frame)
         added = tokenizer.get_added_tokens_decoder()
         self.control_ids: tuple[int, ...] = tuple(sorted(i for i, t in added.items() if t.special))
-        actionable = self._actionable()
+        actionable = self._actionable() | set(self.stop_ids)
         #: never sampled inside an action: every control token that is not part of a call, the
         #: done signal, thinking or the end
         self.forbidden_ids: tuple[int, ...] = tuple(i for i in self.control_ids if i not in actionable)
@@ -112,11 +113,14 @@ CHAT_TEMPLATE = (
 
 
 def load_tokenizer(path: Path) -> PolicyTokenizer:
-    """Read ``tokenizer.json`` (a file, or a folder holding one)."""
+    """Read ``tokenizer.json`` (a file, or a folder holding one); the folder's ``generation_config.json`` names the
+    stop ids."""
     file = path / "tokenizer.json" if path.is_dir() else path
     if not file.exists():
         raise FileNotFoundError(f"no tokenizer at {file}")
-    return PolicyTokenizer(Tokenizer.from_file(str(file)))
+    generation = path / "generation_config.json"
+    stops = json.loads(generation.read_text())["eos_token_id"] if generation.exists() else []
+    return PolicyTokenizer(Tokenizer.from_file(str(file)), [stops] if isinstance(stops, int) else stops)
 
 
 def train_tokenizer(texts: Iterable[str], params: TokenizerParams) -> PolicyTokenizer:

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from echo_terminal.policy.model import ModelParams, Qwen3
+from echo_terminal.policy.scoring import target_logprobs
 from echo_terminal.policy.tokenizer import END, PAD, PolicyTokenizer, load_tokenizer
 
 
@@ -55,18 +56,8 @@ class Policy:
         return result
 
 
-def target_logprobs(model: Qwen3, hidden: Tensor, targets: Tensor, chunk: int = 8192) -> Tensor:
-    """log p(targets) [N] from hidden states [N, C], ``chunk`` positions at a time so that [N, V] is never
-    whole in memory."""
-    parts = [
-        -torch.nn.functional.cross_entropy(model.logits(h).float(), t, reduction="none")
-        for h, t in zip(hidden.split(chunk), targets.split(chunk), strict=True)
-    ]
-    return torch.cat(parts) if parts else hidden.new_zeros(0)
-
-
 def to_huggingface(model: Qwen3) -> dict[str, Tensor]:
-    """State under the names of ``Qwen3ForCausalLM``, projections unfused."""
+    """State under the names of ``Qwen3ForCausalLM`` (``LlamaForCausalLM``), projections unfused."""
     p = model.params
     sizes = [p.num_heads * p.head_dim, p.num_kv_heads * p.head_dim, p.num_kv_heads * p.head_dim]
     state = {"model.embed_tokens.weight": model.embed.weight, "model.norm.weight": model.norm.weight}
@@ -79,14 +70,14 @@ def to_huggingface(model: Qwen3) -> dict[str, Tensor]:
         gate, up = block.gate_up.weight.chunk(2)
         state |= {
             f"{at}self_attn.o_proj.weight": block.out.weight,
-            f"{at}self_attn.q_norm.weight": block.q_norm.weight,
-            f"{at}self_attn.k_norm.weight": block.k_norm.weight,
             f"{at}mlp.gate_proj.weight": gate,
             f"{at}mlp.up_proj.weight": up,
             f"{at}mlp.down_proj.weight": block.down.weight,
             f"{at}input_layernorm.weight": block.input_norm.weight,
             f"{at}post_attention_layernorm.weight": block.post_norm.weight,
         }
+        if model.qk_norm:
+            state |= {f"{at}self_attn.{n}_norm.weight": getattr(block, f"{n}_norm").weight for n in "qk"}
     return {name: value.detach().contiguous() for name, value in state.items()}
 
 
@@ -117,8 +108,9 @@ def load_huggingface(model: Qwen3, state: dict[str, Tensor]) -> None:
             block.qkv.weight.copy_(torch.cat([state[f"{at}self_attn.{n}_proj.weight"] for n in "qkv"]))
             block.gate_up.weight.copy_(torch.cat([state[f"{at}mlp.{n}_proj.weight"] for n in ("gate", "up")]))
             block.out.weight.copy_(state[f"{at}self_attn.o_proj.weight"])
-            block.q_norm.weight.copy_(state[f"{at}self_attn.q_norm.weight"])
-            block.k_norm.weight.copy_(state[f"{at}self_attn.k_norm.weight"])
+            if model.qk_norm:
+                block.q_norm.weight.copy_(state[f"{at}self_attn.q_norm.weight"])
+                block.k_norm.weight.copy_(state[f"{at}self_attn.k_norm.weight"])
             block.down.weight.copy_(state[f"{at}mlp.down_proj.weight"])
             block.input_norm.weight.copy_(state[f"{at}input_layernorm.weight"])
             block.post_norm.weight.copy_(state[f"{at}post_attention_layernorm.weight"])
@@ -131,8 +123,8 @@ def save_policy(policy: Policy, folder: Path) -> None:
     model, p = policy.model, policy.model.params
     ids = policy.tokenizer
     config = {
-        "architectures": ["Qwen3ForCausalLM"],
-        "model_type": "qwen3",
+        "architectures": ["Qwen3ForCausalLM" if model.qk_norm else "LlamaForCausalLM"],
+        "model_type": "qwen3" if model.qk_norm else "llama",
         "vocab_size": model.vocab_size,
         "hidden_size": p.hidden_size,
         "num_hidden_layers": p.num_layers,
@@ -157,6 +149,11 @@ def save_policy(policy: Policy, folder: Path) -> None:
     ids.save(folder)
 
 
+def best_device() -> str:
+    """``cuda`` where there is one, else ``cpu``."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def load_policy(folder: Path | str, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Policy:
     """Read a policy folder.
 
@@ -169,15 +166,20 @@ def load_policy(folder: Path | str, device: str = "cpu", dtype: torch.dtype = to
         if not (folder / name).exists():
             raise FileNotFoundError(f"{folder} is no policy: it has no {name}")
     config = json.loads((folder / "config.json").read_text())
-    if config.get("model_type") != "qwen3":
-        raise ValueError(f"{folder} holds a {config.get('model_type')!r} model; only qwen3 is supported")
+    if config.get("model_type") not in ("qwen3", "llama"):
+        raise ValueError(
+            f"{folder} holds a {config.get('model_type')!r} model; only qwen3 and llama are supported"
+        )
+    scaling = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
+    if scaling.get("rope_type", "default") != "default" or config.get("attention_bias"):
+        raise ValueError(f"{folder}: scaled rotary positions and attention biases are not supported")
     rope = config.get("rope_theta") or (config.get("rope_parameters") or {}).get("rope_theta", 10000.0)
     params = ModelParams(
         hidden_size=config["hidden_size"],
         num_layers=config["num_hidden_layers"],
         num_heads=config["num_attention_heads"],
         num_kv_heads=config["num_key_value_heads"],
-        head_dim=config["head_dim"],
+        head_dim=config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"],
         intermediate_size=config["intermediate_size"],
         max_positions=config["max_position_embeddings"],
         rope_theta=float(rope),
@@ -190,7 +192,7 @@ def load_policy(folder: Path | str, device: str = "cpu", dtype: torch.dtype = to
         raise ValueError(
             f"{folder}: the tokenizer has {tokenizer.vocab_size} ids, the model {config['vocab_size']}"
         )
-    model = Qwen3(params, config["vocab_size"])
+    model = Qwen3(params, config["vocab_size"], qk_norm=config["model_type"] == "qwen3")
     state: dict[str, Tensor] = {}
     for file in sorted(folder.glob("*.safetensors")):
         state |= load_file(file)
@@ -202,9 +204,9 @@ __all__ = [
     "END",
     "PAD",
     "Policy",
+    "best_device",
     "load_huggingface",
     "load_policy",
     "save_policy",
-    "target_logprobs",
     "to_huggingface",
 ]

@@ -16,15 +16,15 @@ import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch.nn import functional as F
 
 from echo_terminal.agent.episode import Episode
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.transcript import Finish, Transcript
 from echo_terminal.config import StrictModel
-from echo_terminal.policy.engine import Engine, action_logprobs
+from echo_terminal.policy.engine import Engine
 from echo_terminal.policy.groups import micro_batches
 from echo_terminal.policy.rollout import rollout
+from echo_terminal.policy.scoring import action_scores, target_logprobs
 from echo_terminal.policy.weights import Policy
 from echo_terminal.tasks.task import Task
 from echo_terminal.terminal.terminal import Terminal
@@ -62,7 +62,7 @@ class TrainParams(StrictModel):
     warmup_steps: int = Field(5, ge=0)
     weight_decay: float = Field(0.01, ge=0)
     gradient_clip: float = Field(1.0, gt=0)
-    token_budget: int = Field(2048, ge=64)
+    token_budget: int = Field(1024, ge=64)
     diagnostics_every: int = Field(10, ge=1)
 
 
@@ -101,7 +101,8 @@ class Trainer:
     """Holds the policy, its optimiser and terminals; ``step(k)`` is update number k (from 0).
 
     ``informative`` names the token ids of a task's facts, which the control ``informative_left_out`` spares;
-    ``unrelated`` is the text that the control ``unrelated_text`` trains in place of outputs.
+    ``unrelated`` is the text that the control ``unrelated_text`` trains in place of outputs. ``precision`` of
+    the forward passes: bfloat16 on CUDA, else float32, unless given; weights and optimiser keep the model's own.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class Trainer:
         *,
         informative: Callable[[Task], Collection[int]] = lambda task: (),
         unrelated: Sequence[int] = (),
+        precision: torch.dtype | None = None,
     ) -> None:
         if not tasks:
             raise ValueError("no training tasks: generate them first")
@@ -127,7 +129,15 @@ class Trainer:
         self.terminals = [open_terminal() for _ in range(params.prompts_per_step * params.group_size)]
         self.optimizer = optimizer_of(policy.model, params.lr, params.weight_decay)
         tokenizer = policy.tokenizer
-        self.engine = Engine(policy.model, tokenizer.stop_ids, tokenizer.forbidden_ids, harness.max_context)
+        self.device = policy.model.embed.weight.device
+        self.precision = precision or (torch.bfloat16 if self.device.type == "cuda" else torch.float32)
+        self.engine = Engine(
+            policy.model,
+            tokenizer.stop_ids,
+            tokenizer.forbidden_ids,
+            harness.max_context,
+            dtype=self.precision,
+        )
         self.adaptive = Adaptive()
 
     def step(self, step: int) -> tuple[Metrics, Rollouts]:
@@ -226,6 +236,7 @@ class Trainer:
                 chosen = select(part.batch, weights, rows, env=part.env and scored, policy=part.policy)
                 if not len(chosen.target):
                     continue
+                chosen = chosen.to(self.device)
                 new, entropies = self.score(chosen)
                 loss = loss_of(
                     new,
@@ -268,14 +279,14 @@ class Trainer:
         under the model's own at temperature 1.
         """
         model, n = self.policy.model, chosen.n_policy
-        logits = model.logits(model.hidden(chosen.ids)[chosen.row, chosen.col])
-        actions = action_logprobs(logits[:n], self.engine.forbidden, self.params.temperature)
-        new = actions.gather(1, chosen.target[:n, None])[:, 0]
-        if len(chosen.target) > n:
-            env = -F.cross_entropy(logits[n:].float(), chosen.target[n:], reduction="none")
-            new = torch.cat([new, env])
-        with torch.set_grad_enabled(self.objective.policy_term.entropy_bonus > 0):
-            entropies = -(actions.exp() * actions.clamp(min=-100.0)).sum(-1)
+        bonus = self.objective.policy_term.entropy_bonus > 0
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == torch.bfloat16):
+            hidden = model.hidden(chosen.ids)[chosen.row, chosen.col]
+            new, entropies = action_scores(
+                model, hidden[:n], chosen.target[:n], self.engine.forbidden, self.params.temperature, bonus
+            )
+            if len(chosen.target) > n:
+                new = torch.cat([new, target_logprobs(model, hidden[n:], chosen.target[n:])])
         return new, entropies
 
     @torch.inference_mode()
@@ -287,7 +298,7 @@ class Trainer:
         nll, kinds = [], []
         for rows in micro_batches(batch.lengths, self.params.token_budget):
             chosen = select(batch, weights, rows, policy=False)
-            nll.append(-self.score(chosen)[0].numpy())
+            nll.append(-self.score(chosen.to(self.device))[0].cpu().numpy())
             kinds.append(classes[np.array(rows)[chosen.row.numpy()], chosen.col.numpy()])
         metrics = env_ce_metrics(np.concatenate(nll), np.concatenate(kinds))
         self.adaptive.env_ce = metrics["env_ce/output"]

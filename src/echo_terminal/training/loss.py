@@ -22,7 +22,7 @@ Choices where the paper is silent or ambiguous:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 import torch
 import torch.distributed as dist
@@ -73,6 +73,11 @@ class Selected:
     n_policy: int
     old_logprobs: Tensor  # [n_policy]
     advantages: Tensor | None  # [n_policy]
+
+    def to(self, device: torch.device) -> Selected:
+        """The same on another device."""
+        moved = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.transcript import Transcript
 from echo_terminal.policy.model import ModelParams
 from echo_terminal.policy.tokenizer import PolicyTokenizer, load_tokenizer
-from echo_terminal.policy.weights import load_policy, save_policy
+from echo_terminal.policy.weights import best_device, load_policy, save_policy
 from echo_terminal.progress import Progress
 from echo_terminal.tasks.families import expand
 from echo_terminal.tasks.store import read_tasks
@@ -98,7 +98,7 @@ def make_demonstrated(
 ) -> None:
     """The base after SFT (``output_weight`` 0) or ActObs on an expert's episodes over the first training tasks."""
     torch.set_num_threads(1)
-    policy = load_policy(base_folder)
+    policy = load_policy(base_folder, best_device())
     train = (t for t in read_tasks(tasks_path) if t.suite == "train")
     tasks: list[Task] = list(islice(train, demonstrations.episodes))
     terminal = open_terminal("virtual", **terminal_options)

@@ -227,7 +227,7 @@ class Times:
 
 
 def _joined(parts: Sequence[Tensor]) -> NDArray[np.float64]:
-    return torch.cat(list(parts)).double().numpy() if parts else np.zeros(0)
+    return torch.cat(list(parts)).double().cpu().numpy() if parts else np.zeros(0)
 
 
 def _mean(values: Sequence[float] | NDArray[np.floating] | NDArray[np.bool_]) -> float:

@@ -20,7 +20,7 @@ from echo_terminal.agent.transcript import Role, Transcript
 from echo_terminal.config import StrictModel
 from echo_terminal.policy.groups import micro_batches
 from echo_terminal.policy.model import Qwen3
-from echo_terminal.policy.weights import target_logprobs
+from echo_terminal.policy.scoring import target_logprobs
 from echo_terminal.training.schedules import warm_up
 
 TERMINAL_TEXT: Mapping[Role, float] = {**dict.fromkeys(Role, 1.0), Role.PROMPT: 0.0}
@@ -128,7 +128,8 @@ def _accumulate(model: Qwen3, rows: Sequence[WeightedRow], total: float, pad_id:
     weights = np.zeros((len(rows), width), dtype=np.float32)
     for i, row in enumerate(rows):
         ids[i, : len(row.ids)], weights[i, : len(row.ids)] = row.ids, row.weights
-    batch, target_weights = torch.from_numpy(ids), torch.from_numpy(weights)[:, 1:]
+    device = model.embed.weight.device
+    batch, target_weights = torch.from_numpy(ids).to(device), torch.from_numpy(weights)[:, 1:].to(device)
     chosen = target_weights > 0
     logprobs = target_logprobs(model, model.hidden(batch)[:, :-1][chosen], batch[:, 1:][chosen])
     loss = -(logprobs * target_weights[chosen]).sum() / total

@@ -26,7 +26,7 @@ from echo_terminal.agent.transcript import Role, Transcript
 from echo_terminal.config import StrictModel
 from echo_terminal.policy.model import ModelParams, Qwen3, new_model
 from echo_terminal.policy.tokenizer import PolicyTokenizer
-from echo_terminal.policy.weights import Policy
+from echo_terminal.policy.weights import Policy, best_device
 from echo_terminal.tasks.families import make_task
 from echo_terminal.tasks.lexicon import WORDS
 from echo_terminal.tasks.task import Task
@@ -143,7 +143,7 @@ def pretrain(
     on_step: OnStep | None = None,
 ) -> Policy:
     """A base policy from a random start, by the three stages above."""
-    model = new_model(model_params, tokenizer.vocab_size, seed)
+    model = new_model(model_params, tokenizer.vocab_size, seed).to(best_device())
     first_plain = len(tokenizer.control_ids)
 
     def copying(rng: np.random.Generator, count: int) -> list[WeightedRow]:
