@@ -85,6 +85,7 @@ def test_results_are_read_as_they_are(tasks, terminal, tmp_path: Path) -> None:
         "lint: 1 remarks",
         "a remark",
     ]
+    assert len(summary(rows, None)) == 3
 
 
 def check(*arguments: str):

@@ -121,8 +121,8 @@ def compare(tasks: Sequence[Task], out: Path, terminal: Terminal, most_wrong: in
     return rows
 
 
-def summary(rows: Sequence[Row], remarks: Sequence[str]) -> list[str]:
-    """Counts of what Harbor and our verifier give, one line for each kind of solution."""
+def summary(rows: Sequence[Row], remarks: Sequence[str] | None) -> list[str]:
+    """Counts of what Harbor and our verifier give, one line for each kind of solution; the linter's, where it ran."""
     lines = []
     for kind in ("oracle", "nop", "wrong"):
         due = [r for r in rows if r["solution"].startswith(kind)]
@@ -133,7 +133,7 @@ def summary(rows: Sequence[Row], remarks: Sequence[str]) -> list[str]:
             f"{kind}: Harbor right on {right} of {len(judged)} judged, agrees with our verifier on {agree}; "
             f"{len(due) - len(judged)} without a result"
         )
-    return [*lines, f"lint: {len(remarks)} remarks", *sorted(set(remarks))]
+    return lines if remarks is None else [*lines, f"lint: {len(remarks)} remarks", *sorted(set(remarks))]
 
 
 def check_command(
@@ -152,7 +152,7 @@ def check_command(
         typer.echo(f"unknown network mode {network!r}: choose no-network or public", err=True)
         raise typer.Exit(2)
     tasks = list(islice(one_of_each(TaskParams()), limit))
-    remarks: list[str] = []
+    remarks: list[str] | None = None
     if not read_only:
         if out.exists():
             typer.echo(f"{out} is there already: remove it or choose another folder", err=True)
