@@ -21,7 +21,7 @@ from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionPr
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
 from echo_terminal.terminal.normalise import normal_form
-from echo_terminal.terminal.shell_session import WRITABLE
+from echo_terminal.terminal.shell_session import SIGNALLED, WRITABLE
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
 from echo_terminal.terminal.shims.columns import REGULAR
@@ -50,6 +50,7 @@ from echo_terminal.terminal.terminal import (
 from echo_terminal.terminal.virtual_python import PythonProgram
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
+LONGEST = 1 << 16  # characters of output that may hold error texts; a flood holds none that anybody reads
 OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
     "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
@@ -62,10 +63,8 @@ _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the 
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
-_ARCHIVES = re.compile(r"\b(?:tar|gzip|gunzip|zcat)\b")
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
-SIGNALLED = frozenset({134, 137, 139, 143, 152, 153})
 
 
 class VirtualParams(StrictModel):
@@ -173,11 +172,11 @@ class VirtualTerminal:
         variables = shell_state.variables
         self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
         folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
-        if stderr:
+        if stderr and len(stderr) <= LONGEST:
             stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
             code = exit_code(stderr, command, code)
         self._code = code
-        if "&1" in command or "|&" in command or "&>" in command:
+        if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
             stdout = real_messages(stdout, command, folders)
         elif "--version" in command:
             stdout = real_versions(stdout)
@@ -194,7 +193,7 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         self._child: bool = False
-        if _ARCHIVES.search(command) and "x" not in self._options and "set -" not in command:
+        if ("tar" in command or "z" in command) and "x" not in self._options and "set -" not in command:
             command = own_archivers(command)
         if "<" in command:
             command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
