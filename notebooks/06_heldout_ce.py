@@ -35,7 +35,7 @@ from echo_terminal.evaluation.heldout_ce import WARNING_CLASS
 from echo_terminal.lake.rows import RunPoint
 from echo_terminal.lake.scoring_run import run_scoring
 from echo_terminal.lake.tables import assert_unique, read
-from echo_terminal.pipeline.processes import call_each, run_parallel
+from echo_terminal.pipeline.processes import run_parallel
 from echo_terminal.pipeline.stage import Stage
 from echo_terminal.training.run import snapshots
 
@@ -119,12 +119,8 @@ common = {
     "seed": p.seed,
     "terminal_options": {"params": p.terminal},
 }
-arguments = {
-    name: [common | {"point": point, "policy_folder": folder, "full": full} for point, folder, full in of_run]
-    for name, of_run in policies.items()
-}
 results = run_parallel(
-    call_each, {name: {"function": run_scoring, "arguments": jobs} for name, jobs in arguments.items()}
+    run_scoring, {name: common | {"policies": of_run} for name, of_run in policies.items()}
 )
 assert_unique(lake, "ce")
 rows = read(lake, "ce").to_pandas()
@@ -132,9 +128,9 @@ rows = read(lake, "ce").to_pandas()
 
 # %%
 parts: dict[str, list] = {"forecast": [], "free_running": [], "reranking": []}
-for name, jobs in arguments.items():
-    for job, scores in zip(jobs, results[name], strict=True):
-        run = {key: getattr(job["point"], key) for key in ("start", "objective", "seed")}
+for name, of_run in policies.items():
+    for (point, _, _), scores in zip(of_run, results[name], strict=True):
+        run = {key: getattr(point, key) for key in ("start", "objective", "seed")}
         for table, found in scores.items():
             parts[table] += [run | row for row in found]
 forecast, free, reranked = (pd.DataFrame(parts[name]) for name in parts)

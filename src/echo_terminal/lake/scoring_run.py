@@ -1,4 +1,4 @@
-"""Scores of one policy snapshot on the held-out corpus: CE in the lake; forecasts, free-running prediction and
+"""Scores of the snapshots of one run on the held-out corpus: CE in the lake; forecasts, free-running prediction and
 re-ranked attempts as rows."""
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ Row = dict[str, Any]
 def run_scoring(
     lake: Path,
     *,
-    point: RunPoint,
-    policy_folder: Path,
+    policies: Sequence[tuple[RunPoint, Path, bool]],
     tasks_path: Path,
     harness: HarnessParams,
     world: TaskParams,
@@ -43,34 +42,36 @@ def run_scoring(
     evaluate: EvaluateParams,
     seed: int,
     terminal_options: Mapping[str, Any],
-    full: bool,
-) -> dict[str, list[Row]]:
-    """Append the CE rows of one policy to ``lake`` (table ce); several processes may do so at once.
+) -> list[dict[str, list[Row]]]:
+    """Append the CE rows of policies of one tokenizer to ``lake`` (table ce); several processes may do so at once.
 
-    ``full`` adds, on the first suite: ``forecast`` (one row for each calibration bin), ``free_running`` (one for each
-    reply) and ``reranking`` (one for each task and number of samples).
+    A policy is its point, its folder, and whether it is scored in full, which adds, on the first suite: ``forecast``
+    (one row for each calibration bin), ``free_running`` (one for each reply) and ``reranking`` (one for each task and
+    number of samples).
     """
     torch.set_num_threads(1)
-    policy = load_policy(policy_folder)
-    tokenizer = policy.tokenizer
+    tokenizer = load_policy(policies[0][1]).tokenizer
     tasks = by_suite(tasks_path, params.suites)
     terminal = open_terminal("virtual", **terminal_options)
     corpus = expert_corpus(tasks, terminal, tokenizer, harness, world.suites, params)
     trajectories = held_out(corpus, tokenizer, world.suites, world.tools)
-    rows = score(trajectories, policy)
-    append(lake, "ce", ce_rows(point, digest(trajectories), rows))
-    LOGGER.info(f"score {point.run_id} step {point.step}: {len(rows)} rows")
-    if not full:
-        return {}
-    first = params.suites[0]
+    name, first = digest(trajectories), params.suites[0]
     transcripts = [t for task, t in corpus if task.suite == first]
     limits = harness.model_copy(update={"max_turns": world.suites[first].turns})
-    reranked = rerank(policy, tasks[first], limits, params, evaluate, seed, terminal_options)
-    return {
-        "forecast": forecast_rows(quality(forecasts(transcripts, tokenizer.encode("0"), policy))),
-        "free_running": free_running(policy, transcripts),
-        "reranking": reranked,
-    }
+    results: list[dict[str, list[Row]]] = []
+    for point, folder, full in policies:
+        policy = load_policy(folder)
+        rows = score(trajectories, policy)
+        append(lake, "ce", ce_rows(point, name, rows))
+        LOGGER.info(f"score {point.run_id} step {point.step}: {len(rows)} rows")
+        results.append({})
+        if full:
+            results[-1] = {
+                "forecast": forecast_rows(quality(forecasts(transcripts, tokenizer.encode("0"), policy))),
+                "free_running": free_running(policy, transcripts),
+                "reranking": rerank(policy, tasks[first], limits, params, evaluate, seed, terminal_options),
+            }
+    return results
 
 
 def free_running(policy: Policy, transcripts: Sequence[Transcript]) -> list[Row]:
