@@ -67,6 +67,16 @@ def test_reads_without_following_links(terminal: DockerTerminal) -> None:
     assert terminal.list("/absent") == {}
 
 
+def test_reads_what_the_last_command_left(terminal: DockerTerminal) -> None:
+    terminal.run("mkdir -p /tmp/r; echo 1 > /tmp/r/f; echo x > '/tmp/r/a b'; truncate -s 8T /tmp/r/sparse")
+    assert (terminal.read("/tmp/r/f"), terminal.read("/tmp/r/a b")) == (b"1\n", b"x\n")
+    assert terminal.read("/tmp/r/sparse") is None  # too large
+    terminal.run("echo 2 > /tmp/r/f; rm /tmp/r/*b")
+    assert (terminal.read("/tmp/r/f"), terminal.read("/tmp/r/a b")) == (b"2\n", None)
+    terminal.run("rm -r /tmp/r")
+    assert terminal.read("/tmp/r/f") is None
+
+
 def test_session_rules(terminal: DockerTerminal) -> None:
     seen = terminal.run("cd a; x=1; export KEPT=2; exit 3")
     assert (seen.exit_code, seen.status, seen.cwd) == (3, Status.OK, "/home/user/a")

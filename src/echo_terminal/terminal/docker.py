@@ -272,7 +272,7 @@ class DockerTerminal(PersistentShell):
 
     def _files(self, start: str, *tests: str) -> dict[str, bytes]:
         """Content of regular files that ``find start tests`` meets, at most ``READ_LIMIT`` bytes each."""
-        find = '[[ $(realpath -e -- "$1") == "$1" ]] && find -P "$1" "${@:3}" -type f -size "-$2c" -print0'
+        find = '{ [[ $(realpath -e -- "$1") = "$1" ]] && find "$1" "${@:3}" -type f -size "-$2c" -print0; }'
         pack = "tar -c --sparse --hard-dereference -P --null -T -"
         _, data = self._inside("bash", "-c", f"{find} | {pack}", "files", start, str(READ_LIMIT + 1), *tests)
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
