@@ -32,10 +32,15 @@ img, svg { max-width: 100%; height: auto; } figure { margin: 1.5rem 0; } figcapt
 table { border-collapse: collapse; font-size: .85rem; } td, th { padding: .25rem .5rem; text-align: left;
   border-bottom: 1px solid #ddd; vertical-align: top; }
 pre { background: #f6f6f6; padding: .7rem; font-size: .8rem; line-height: 1.4; } code { overflow-wrap: anywhere; }
-details summary { color: #777; font-size: .8rem; cursor: pointer; } main > table { display: block; overflow-x: auto; }
+details summary { color: #777; font-size: .8rem; cursor: pointer; }
+main > table:not(.verdicts) { display: block; overflow-x: auto; }
 .scroll > pre { background: none; border-left: 3px solid #ddd; }
 .reproduced { color: #0072b2; font-weight: 600; } .reversed { color: #b34700; font-weight: 600; }
-.inconclusive { color: #555; font-weight: 600; } .not.run { color: #777; }
+.inconclusive { color: #555; font-weight: 600; }
+@media (max-width: 40rem) {
+  .verdicts thead { display: none; } .verdicts td { display: block; border: 0; padding: .1rem 0; }
+  .verdicts tr { display: block; border-bottom: 1px solid #ddd; padding: .5rem 0; }
+  .verdicts td:nth-child(n+3)::before { content: attr(data-name) ": "; color: #666; } }
 """.strip()
 
 
@@ -103,6 +108,7 @@ def notebook_body(path: Path) -> tuple[str, str]:
 def _verdicts(rows: list[dict[str, str]], profile: str) -> str:
     """What was run, the decided first; the verdict leads each row: a phone shows it without scrolling."""
     run = [row for row in rows if row["verdict"] != "not run"]
+    names = ("Verdict", "Claim", "Here, 95 % interval", "Paper")
     lines = []
     for row in sorted(run, key=lambda row: claims.VERDICTS.index(row["verdict"])):
         start = f" <small>({html.escape(row['start'])})</small>" if row["start"] else ""
@@ -115,9 +121,10 @@ def _verdicts(rows: list[dict[str, str]], profile: str) -> str:
             html.escape(row["effect"]),
             html.escape(row["published"]),
         ]
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    head = "<tr><th>Verdict</th><th>Claim</th><th>Here, 95 % interval</th><th>Paper</th></tr>"
-    return f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>'
+        named = zip(names, cells, strict=True)
+        lines.append("<tr>" + "".join(f'<td data-name="{n}">{cell}</td>' for n, cell in named) + "</tr>")
+    head = "<tr>" + "".join(f"<th>{name}</th>" for name in names) + "</tr>"
+    return f'<table class="verdicts"><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table>'
 
 
 def _left_out(reasons: list[dict[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Open every page of the site in a headless Chromium, phone-wide, and report what a reader would trip over.
+"""Open every page of the site in a headless Chromium, at two widths, and report what a reader would trip over.
 
 Chromium is driven over its debugging pipe (file descriptors 3 and 4, messages end with NUL), so no browser library is
 needed:  ``python -m echo_terminal.analysis.site_check SITE``
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-WIDTH, HEIGHT = 390, 844  # a phone, in CSS pixels
+WIDTHS, HEIGHT = (390, 1280), 844  # a phone and a desk, in CSS pixels
 PROBE = """JSON.stringify({
   broken: [...document.images].filter(i => !i.complete || i.naturalWidth === 0).map(i => i.src.slice(0, 80)),
   wide: document.documentElement.scrollWidth - screen.width,
@@ -55,14 +55,6 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable", page=True)
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            page=True,
-            width=WIDTH,
-            height=HEIGHT,
-            deviceScaleFactor=2,
-            mobile=True,
-        )
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self.buffer:
@@ -90,8 +82,10 @@ class Browser:
                 return dict(answer["result"])
             self.events.append(answer)
 
-    def open(self, address: str) -> None:
-        """Load a page and wait until it has loaded."""
+    def open(self, address: str, width: int) -> None:
+        """Load a page at a width and wait until it has loaded."""
+        size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 2, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", page=True, **size)
         self.events.clear()
         self.call("Page.navigate", page=True, url=address)
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
@@ -105,13 +99,13 @@ class Browser:
         os.close(self.write)
 
 
-def faults_of(browser: Browser, page: Path) -> list[str]:
-    """Console errors, failed loads, broken pictures and sideways scrolling of one page."""
-    browser.open(page.resolve().as_uri())
+def faults_of(browser: Browser, page: Path, width: int) -> list[str]:
+    """Console errors, failed loads, broken pictures and sideways scrolling of one page at one width."""
+    browser.open(page.resolve().as_uri(), width)
     probe = json.loads(browser.call("Runtime.evaluate", page=True, expression=PROBE)["result"]["value"])
     faults = [f"picture does not load: {src}" for src in probe["broken"]]
     if probe["wide"] > 0:
-        faults.append(f"{probe['wide']} pixels wider than a phone")
+        faults.append(f"{probe['wide']} pixels wider than the screen")
     if probe["text"] == 0:
         faults.append("no text")
     for event in browser.events:
@@ -119,7 +113,7 @@ def faults_of(browser: Browser, page: Path) -> list[str]:
             faults.append(f"console: {event['params']['entry']['text']}")
         if event["method"] == "Runtime.exceptionThrown":
             faults.append("script error")
-    return [f"{page.name}: {fault}" for fault in faults]
+    return [f"{page.name} at {width}: {fault}" for fault in faults]
 
 
 def main(site: Path) -> int:
@@ -135,7 +129,9 @@ def main(site: Path) -> int:
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(program, profile)
         try:
-            faults = [fault for page in pages for fault in faults_of(browser, page)]
+            faults = [
+                fault for page in pages for width in WIDTHS for fault in faults_of(browser, page, width)
+            ]
         finally:
             browser.close()
     print("\n".join([*faults, f"{len(pages)} pages, {len(faults)} faults"]))
