@@ -75,7 +75,7 @@ def test_errors_of_bc(terminal, program, message):
 
 
 def test_bc_ends_a_program_without_end(terminal):
-    assert terminal.run("echo 'while (1) x = x + 1' | bc").exit_code == 137
+    assert terminal.run("echo 'while (1) x = x + 1' | bc", timeout=60).exit_code == 137
     assert len(terminal.run("echo '2^20000' | bc | tr -d '\\\\\\n'").stdout) == 6021
     assert terminal.run("echo alive").stdout == "alive\n"
 

@@ -8,7 +8,7 @@ from math import isqrt
 from echo_terminal.terminal.shims.bc_math import LIBRARY, ONE, ZERO, Number, cut, digits_of, shown, wrapped
 from echo_terminal.terminal.shims.bc_parse import Node
 
-STEPS = 50_000  # statements that one run may take; a number may have four times as many bits
+STEPS = 20_000  # statements that one run may take; a number may have four times as many bits
 
 
 class Fault(Exception):
