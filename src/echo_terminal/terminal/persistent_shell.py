@@ -202,7 +202,9 @@ class PersistentShell(ABC):
 
     def _end_shell(self) -> Event:
         self.kill_shell()
-        deadline = time.monotonic() + START  # a machine that is busy elsewhere takes long, and loses no episode
+        deadline = (
+            time.monotonic() + START
+        )  # a machine that is busy elsewhere takes long, and loses no episode
         event = self.finish(deadline)
         while event.kind == "done" and time.monotonic() < deadline:  # the old shell's last word
             event = self.finish(deadline)
