@@ -11,6 +11,7 @@ from echo_terminal.pipeline.errors import UserError
 from echo_terminal.pipeline.locks import (
     alone,
     drop_stale_locks,
+    forget_lock_file,
     is_alive,
     is_whole,
     keep_lock_file,
@@ -44,12 +45,22 @@ def test_half_a_lock_file_is_replaced_by_the_copy(tmp_path: Path) -> None:
     assert not mend_lock_file(tmp_path, Path())
     path.write_bytes(LOCK[:9])
     assert mend_lock_file(tmp_path, Path()) and path.read_bytes() == LOCK
+    cut = LOCK[: LOCK.index(b"      size")]  # what is left can be read
+    assert is_whole(cut)
+    path.write_bytes(cut)
+    assert mend_lock_file(tmp_path, Path()) and path.read_bytes() == LOCK
+    more = LOCK + LOCK[LOCK.index(b"  a:") :].replace(b"  a:", b"  b:")
+    path.write_bytes(more)
+    assert not mend_lock_file(tmp_path, Path()) and path.read_bytes() == more
+    forget_lock_file(tmp_path, Path())  # the run ended: whatever comes after is somebody's wish
+    path.write_bytes(cut)
+    assert not mend_lock_file(tmp_path, Path()) and path.read_bytes() == cut
     folder = Path("profiles/smoke")  # a first run: the copy says that there was none
     (tmp_path / folder).mkdir(parents=True)
     keep_lock_file(tmp_path, folder)
     (tmp_path / folder / "dvc.lock").write_bytes(b"")
     assert mend_lock_file(tmp_path, folder) and not (tmp_path / folder / "dvc.lock").exists()
-    assert path.read_bytes() == LOCK
+    assert path.read_bytes() == cut
 
 
 def test_a_damaged_lock_file_is_one_line(tmp_path: Path) -> None:

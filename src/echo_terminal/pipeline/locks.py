@@ -1,7 +1,7 @@
 """Locks: one run at a time, and DVC's own files after a kill.
 
 DVC writes dvc.lock and its record of readers and writers in place, so a kill may leave half of either. Every stage
-keeps a copy of dvc.lock before it begins; half a file is replaced by the copy, and at most one stage runs again.
+of a run keeps a copy of dvc.lock before it begins; half a file is replaced by it, and at most one stage runs again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import yaml
@@ -51,26 +52,47 @@ def keep_lock_file(root: Path, folder: Path) -> None:
     os.replace(part, kept)
 
 
+def forget_lock_file(root: Path, folder: Path) -> None:
+    """Remove the copy: the run came to an end, so dvc.lock is as DVC meant it."""
+    _kept(root, folder).unlink(missing_ok=True)
+
+
 def mend_lock_file(root: Path, folder: Path) -> bool:
-    """Put the copy in the place of a dvc.lock that was cut short; whether that was needed.
+    """Put the copy that a killed run left in the place of a dvc.lock that lost some of it; whether that was needed.
+
+    A cut may fall where the rest still reads as YAML: then stages of the copy are missing or shorter.
 
     Raises:
         UserError: it is damaged in another way (by a merge, say), or there is no copy.
     """
     path, kept = root / folder / "dvc.lock", _kept(root, folder)
-    if not path.exists() or is_whole(path.read_bytes()):
+    if not path.exists():
         return False
-    if not kept.exists() or b"<<<<<<<" in path.read_bytes():
+    content = path.read_bytes()
+    whole = is_whole(content)
+    if not kept.exists() or b"<<<<<<<" in content:
+        if whole:
+            return False
         shown = folder / "dvc.lock"
         raise UserError(f"{shown} is damaged: git checkout {shown}, or delete it to run every stage")
-    content = kept.read_bytes()
-    if content:
+    before = kept.read_bytes()
+    if whole and all(_stages(content).get(name) == stage for name, stage in _stages(before).items()):
+        return False
+    if before:
         part = path.with_name("dvc.lock.tmp")
-        part.write_bytes(content)
+        part.write_bytes(before)
         os.replace(part, path)
     else:
         path.unlink()
     return True
+
+
+def _stages(content: bytes) -> dict[str, Any]:
+    return _read(content)["stages"] if content else {}
+
+
+def _read(content: bytes) -> Any:
+    return yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def is_whole(content: bytes) -> bool:
@@ -79,7 +101,7 @@ def is_whole(content: bytes) -> bool:
     from voluptuous import Invalid
 
     try:
-        COMPILED_LOCKFILE_SCHEMA(yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        COMPILED_LOCKFILE_SCHEMA(_read(content))
     except (yaml.YAMLError, UnicodeDecodeError, Invalid):
         return False
     return True

@@ -14,7 +14,14 @@ from echo_terminal.pipeline.digest import digest
 from echo_terminal.pipeline.dvcfile import StageSpec, stage_key
 from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root, profile_folder
-from echo_terminal.pipeline.locks import TEMPORARY, alone, drop_stale_locks, keep_lock_file, mend_lock_file
+from echo_terminal.pipeline.locks import (
+    TEMPORARY,
+    alone,
+    drop_stale_locks,
+    forget_lock_file,
+    keep_lock_file,
+    mend_lock_file,
+)
 from echo_terminal.pipeline.params import load_params, read_params
 from echo_terminal.pipeline.processes import RUN_VARIABLE, die_with_parent, lead_the_run, tie_to_parent
 from echo_terminal.pipeline.stage import pipeline_of
@@ -45,7 +52,9 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
         target = (folder / "dvc.yaml").as_posix()
         command = [sys.executable, "-m", "dvc", "repro"]
         command += [target] if only is None else ["--force", "--single-item", f"{target}:{only}"]
-        if subprocess.run(command, cwd=root, preexec_fn=tie_to_parent).returncode:
+        done = subprocess.run(command, cwd=root, preexec_fn=tie_to_parent)
+        forget_lock_file(root, folder)
+        if done.returncode:
             raise UserError(
                 f"stopped at the stage named above; what succeeded is kept: `make repro PROFILE={profile}` goes on"
             )

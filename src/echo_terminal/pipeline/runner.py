@@ -35,12 +35,11 @@ from echo_terminal.pipeline.errors import UserError, os_error_line
 from echo_terminal.pipeline.layout import find_root
 from echo_terminal.pipeline.locks import keep_lock_file
 from echo_terminal.pipeline.params import params_hash, read_params
-from echo_terminal.pipeline.processes import allow_open_files, die_with_parent, lead_the_run
+from echo_terminal.pipeline.processes import RUN_VARIABLE, allow_open_files, die_with_parent, lead_the_run
 from echo_terminal.pipeline.stage import OPENED, STAGING_VARIABLE, pipeline_of
 from echo_terminal.progress import LOG_VARIABLE
 
 KERNEL = "echo-terminal"
-DVC_VARIABLE = "DVC_STAGE"  # set by DVC for the commands of its stages
 # One thread and one hash seed: sums and the order of sets are then the same in every run.
 KERNEL_ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
@@ -249,6 +248,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("-p", action="append", default=[], metavar="NAME=VALUE", dest="values")
     arguments = parser.parse_args(argv)
     die_with_parent()
+    of_a_run = RUN_VARIABLE in os.environ
     lead_the_run()
     allow_open_files()
     try:
@@ -259,7 +259,7 @@ def main(argv: list[str] | None = None) -> int:
                 raise UserError(f"-p {text}: write -p NAME=VALUE")
             item[name] = yaml.safe_load(value)
         root = find_root()
-        if DVC_VARIABLE in os.environ:
+        if of_a_run:
             keep_lock_file(root, Path(arguments.params).parent)
         run_stage(root, arguments.stage, arguments.params, item)
     except KeyboardInterrupt:
