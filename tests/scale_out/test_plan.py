@@ -64,15 +64,16 @@ def test_cache_is_that_of_the_engine():
 
 
 def test_tokens_of_the_default_profile_are_those_measured():
-    (plan,) = plans("cpu")
+    batch = load_params(ROOT / "params.yaml").train
+    size = batch.prompts_per_step * batch.group_size
     sizes = pd.read_csv(ROOT / "results/cpu/03_starting_policies/sizes.csv").set_index("start")
-    assert plan.weights == sizes.loc["base_small", "parameters"]
     steps = pd.concat(pd.read_parquet(f) for f in (ROOT / "results/cpu/04_train").glob("*/steps.parquet"))
-    runs = steps.groupby(["start", "objective", "seed"])["tokens"].agg(["sum", "size"])
-    assert plan.runs == len(runs) and (runs["size"] * 64 == plan.rollouts).all()
-    assert (runs["sum"] < plan.most_tokens).all()
-    factor = plan.tokens / runs["sum"]
-    assert factor.between(1 / 1.5, 1.5).all(), factor
+    for plan in plans("cpu"):
+        measured = steps[steps["start"] == plan.start].groupby(["objective", "seed"])["tokens"].mean() / size
+        if plan.start == "base_small":
+            assert len(measured) >= 6 and plan.weights == sizes.loc["base_small", "parameters"]
+        assert (measured * plan.rollouts < plan.most_tokens).all()
+        assert (plan.rollout_tokens / measured).between(1 / 1.5, 1.5).all(), measured
 
 
 def test_the_published_run_is_planned_within_a_factor_of_three():
@@ -82,7 +83,7 @@ def test_the_published_run_is_planned_within_a_factor_of_three():
 
 
 def test_hand_values():
-    (plan,) = plans("cpu", bandwidth=1e12, peak_flops=1e12, mfu=0.5, bandwidth_share=0.5, step_seconds=0.0)
+    plan, *_ = plans("cpu", bandwidth=1e12, peak_flops=1e12, mfu=0.5, bandwidth_share=0.5, step_seconds=0.0)
     mean = 0.024 * 768 + 0.87 * 5 * (0.23 * 48 + 0.016 * 1000)  # 18.4 + 4.35 x 27.04 = 136.06
     assert plan.rollout_tokens == pytest.approx(mean) == pytest.approx(136.06, abs=0.01)
     assert plan.tokens == pytest.approx(100 * 64 * mean)
@@ -93,7 +94,7 @@ def test_hand_values():
     read = plan.weights * 2 + 64 * (2 * 3 * 96 * 2) * mean / 2
     assert plan.decode_seconds == pytest.approx(100 * 4.35 * 0.23 * 48 * read / 0.5e12)
     assert plan.state_bytes == plan.weights * 18
-    assert plan.gpu_hours == pytest.approx(6 * (plan.update_seconds + plan.decode_seconds) / 3600)
+    assert plan.gpu_hours == pytest.approx(plan.runs * (plan.update_seconds + plan.decode_seconds) / 3600)
 
 
 def test_a_rollout_never_exceeds_its_context():
