@@ -63,7 +63,8 @@ FIGURES: dict[str, Entry] = {
         figures.env_only,
         "Figure 5",
         "Training on the environment loss alone, without a verifier: one run, {env_only_attempts} attempts a "
-        "point; bands: Wilson's 95 % intervals. Dotted: where the paper's change would end, another scale.",
+        "point; bands: Wilson's 95 % intervals. Dotted: the start plus the change that the paper prints for its "
+        "suite, another scale.",
         "07_verifier_free",
     ),
     "figure6": Entry(

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from echo_terminal.analysis import measures, published, style
 from echo_terminal.analysis import results as r
+from echo_terminal.analysis.render import number
 from echo_terminal.analysis.results import NotRun, Results
-from echo_terminal.analysis.tables import FILTER_OF, MODEL_OF, PUBLISHED_SUITE, SUITE_OF, label
+from echo_terminal.analysis.tables import MODEL_OF, PUBLISHED_SUITE, SUITE_OF, label
 
 CURVE_SUITES = ("val", "itd", "itd_machine", "lite")
 
@@ -196,10 +197,12 @@ def env_only(results: Results, paper: Path) -> Figure:
             axis.fill_between(run["step"], low, high, color=colour, alpha=0.15, linewidth=0)
         first = rows[(rows["target_suite"] == target) & (rows["step"] == 0)]["pass_rate"].iloc[0]
         for line in theirs[theirs["target"].map(SUITE_OF) == target].to_dict("records"):
-            change = line["delta_target_pp"]
-            kept = "all" if FILTER_OF[line["rollout_filter"]] == "none" else "clean"
-            text = f"paper, {line['target']}, {kept} rollouts: {change:+g} points".replace("-", "\u2212")
-            axis.axhline(100 * first + change, linestyle=":", color=style.COLOURS["published"], label=text)
+            level, colour = 100 * first + line["delta_target_pp"], style.COLOURS["published"]
+            axis.axhline(level, linestyle=":", color=colour, label="the paper's change")
+            text = f"{number(line['delta_target_pp'], sign=True)} ({line['target']})"
+            axis.text(
+                0.02, level, text, color=colour, fontsize=6, va="bottom", transform=axis.get_yaxis_transform()
+            )
         axis.set(title=target, xlabel="env-only step")
         style.step_axis(axis)
     axes[0, 0].set_ylabel("pass rate, %")

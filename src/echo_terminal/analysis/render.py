@@ -108,7 +108,7 @@ def typst(table: Table) -> str:
     caption += f"#text(fill: luma(40%))[(notebook {typst_text(table.notebook)})]"
     return (
         f"#figure(kind: table, numbering: none, supplement: none, placement: auto, caption: [{caption}],\n"
-        f" table(columns: {columns}, align: left, stroke: none, inset: (x: 3pt, y: 2.4pt),\n"
+        f" table(columns: {columns}, align: left, stroke: none, inset: (x: 3pt, y: 1.7pt),\n"
         f"  table.hline(), table.header({head}), table.hline(stroke: 0.5pt),\n{body},\n  table.hline()))\n"
     )
 
