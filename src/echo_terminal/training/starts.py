@@ -100,7 +100,7 @@ def foreign_outputs(
     of the control ``unrelated_text``. Its form is that of the true outputs, its facts are not."""
     tasks = novice_tasks(templates, FOREIGN_SEEDS, 500)
     episodes = novice_episodes(tasks, terminal, tokenizer, harness, PretrainParams())
-    return [i for e in episodes for i, role in zip(e.ids, e.roles, strict=True) if role is Role.OUTPUT]
+    return [i for e in episodes for i, role in zip(e.ids, e.roles, strict=True) if role == Role.OUTPUT]
 
 
 def expert_episodes(
