@@ -60,7 +60,7 @@ def test_operations_are_those_that_torch_counts():
 
 def test_cache_is_that_of_the_engine():
     session = Engine(Qwen3(TINY, 320), [1], [], max_length=50).start([0, 1, 2])
-    assert sum(t.nbytes for t in session.cache) == costs.cache_bytes(TINY, 3 * 51, 4)
+    assert sum(t.nbytes for t in session.decoder.cache) == costs.cache_bytes(TINY, 3 * 51, 4)
 
 
 def test_tokens_of_the_default_profile_are_those_measured():
