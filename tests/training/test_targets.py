@@ -67,7 +67,7 @@ def outputs_of(transcripts):
 
 def test_shuffled_outputs_come_from_another_rollout(written):
     rows = [written("PAOGAOO", 10), written("PAOOO", 20), written("PAOAOG", 30), written("PAGAOO", 40)]
-    shuffled = shuffled_outputs(rows, np.random.default_rng(0))
+    shuffled = shuffled_outputs(rows, np.random.default_rng(0), 99)
     assert outputs_of(shuffled) == outputs_of(rows)
     for true, new in zip(rows, shuffled, strict=True):
         assert [s.role for s in new.segments] == [s.role for s in true.segments]
@@ -76,15 +76,31 @@ def test_shuffled_outputs_come_from_another_rollout(written):
             assert kept == (a.role is not Role.OUTPUT)
             if a.role is Role.OUTPUT:  # ids of rollout k lie in 10k .. 10k + 9
                 assert new.ids[b.start] // 10 != true.ids[0] // 10
-    again = shuffled_outputs(rows, np.random.default_rng(0))
+    again = shuffled_outputs(rows, np.random.default_rng(0), 99)
     assert [t.ids for t in again] == [t.ids for t in shuffled]
     with pytest.raises(ValueError, match="without sampled log-probs"):
         make_batch(shuffled, [1.0] * 4, pad_id=0)
 
 
-def test_shuffling_needs_other_rollouts(written):
-    with pytest.raises(ValueError, match="holds 2 of the 3 stdout segments"):
-        shuffled_outputs([written("PAOAO"), written("PAO")], np.random.default_rng(0))
+def test_a_kind_that_one_rollout_holds_most_of_is_emptied(written):
+    rows = shuffled_outputs([written("PAOAO"), written("PAO")], np.random.default_rng(0), 99)
+    assert [len(ids) for ids in outputs_of(rows)] == [0, 0, 0]
+    assert [len(t.ids) for t in rows] == [3, 2]
+
+
+def test_shuffled_rows_fit_the_policy(written):
+    rows = [
+        written("PAO", 10),
+        written("PAOOOO", 20),
+        written("PAO", 30),
+        written("PAO", 40),
+        written("PAO", 50),
+    ]
+    long = shuffled_outputs(rows, np.random.default_rng(0), 99)
+    cut = shuffled_outputs(rows, np.random.default_rng(0), 3)
+    assert max(len(t.ids) for t in long) == 6
+    for whole, part in zip(long, cut, strict=True):
+        assert part.ids == whole.ids[:3] and len(part.roles) == len(part.ids) == part.segments[-1].end
 
 
 def test_unrelated_text_has_as_many_targets(written):

@@ -213,7 +213,8 @@ class Trainer:
         if env.control not in ("shuffled_outputs", "unrelated_text"):
             return [Part(batch, objective.has_policy, objective.has_env)], group
         if env.control == "shuffled_outputs":
-            replaced = shuffled_outputs(transcripts, np.random.default_rng([self.seed, step]))
+            rng, limit = np.random.default_rng([self.seed, step]), self.policy.model.params.max_positions
+            replaced = shuffled_outputs(transcripts, rng, limit)
         else:
             replaced = unrelated_text(transcripts, self.unrelated, env.target, start=step * 4096)
         control = collate([row_of(t, env.target) for t in replaced], pad_id=pad, env_rows=env_rows)

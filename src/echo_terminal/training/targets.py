@@ -65,16 +65,16 @@ def _wanted(transcript: Transcript, segment: Segment, target: Target) -> bool:
     return turn.changed_state is True
 
 
-def shuffled_outputs(transcripts: Sequence[Transcript], rng: np.random.Generator) -> list[Transcript]:
+def shuffled_outputs(
+    transcripts: Sequence[Transcript], rng: np.random.Generator, limit: int
+) -> list[Transcript]:
     """Copies in which every OUTPUT segment is one of another rollout, of the same kind.
 
     The segments of a kind are dealt out again by a cyclic shift over randomly ordered rollouts, by the
-    largest number that one rollout holds: each is used once, so that the batch keeps its target tokens
-    exactly (a rollout need not). The copies hold no log-probs of the policy and cannot enter a policy term.
-
-    Raises:
-        ValueError: one rollout holds more than half of the segments of a kind, so that some would stay at
-            home.
+    largest number that one rollout holds: each is used once, so that the batch keeps its target tokens (a
+    rollout need not). Two exceptions, both rare: a kind of which one rollout holds more than half cannot be
+    dealt out and is emptied, and a copy is cut at ``limit`` tokens, the most that the policy takes. The copies
+    hold no log-probs of the policy and cannot enter a policy term.
     """
     order = [int(i) for i in rng.permutation(len(transcripts))]
     slots: dict[str, list[tuple[int, int]]] = {}
@@ -83,19 +83,15 @@ def shuffled_outputs(transcripts: Sequence[Transcript], rng: np.random.Generator
             if segment.role is Role.OUTPUT:
                 slots.setdefault(segment.kind, []).append((row, place))
     ids_of: dict[tuple[int, int], list[int]] = {}
-    for kind, places in slots.items():
+    for places in slots.values():
         rows = [row for row, _ in places]
         shift = max(rows.count(row) for row in set(rows))
-        if 2 * shift > len(places):
-            raise ValueError(
-                f"one rollout holds {shift} of the {len(places)} {kind or 'output'} segments: "
-                "shuffling between rollouts needs more rollouts"
-            )
         for index, slot in enumerate(places):
             row, source = places[(index + shift) % len(places)]
             segment = transcripts[row].segments[source]
-            ids_of[slot] = transcripts[row].ids[segment.start : segment.end]
-    return [_rebuilt(transcript, ids_of, row) for row, transcript in enumerate(transcripts)]
+            dealt = 2 * shift <= len(places)
+            ids_of[slot] = transcripts[row].ids[segment.start : segment.end] if dealt else []
+    return [_rebuilt(transcript, ids_of, row, limit) for row, transcript in enumerate(transcripts)]
 
 
 def unrelated_text(
@@ -125,13 +121,16 @@ def unrelated_text(
     return rows
 
 
-def _rebuilt(transcript: Transcript, ids_of: dict[tuple[int, int], list[int]], row: int) -> Transcript:
-    """The transcript with some segments' ids exchanged, of another length perhaps; no log-probs are kept."""
+def _rebuilt(
+    transcript: Transcript, ids_of: dict[tuple[int, int], list[int]], row: int, limit: int
+) -> Transcript:
+    """The transcript with some segments' ids exchanged, of another length up to ``limit``; no log-probs are kept."""
     new = Transcript(finish=transcript.finish, policy_version=transcript.policy_version)
     new.turns = [replace(turn) for turn in transcript.turns]
     for place, segment in enumerate(transcript.segments):
         ids = ids_of.get((row, place), transcript.ids[segment.start : segment.end])
         start = len(new.ids)
+        ids = ids[: limit - start]
         new.ids.extend(ids)
         new.roles.extend([int(segment.role)] * len(ids))
         new.logprobs.extend([float("nan")] * len(ids))
