@@ -56,10 +56,10 @@ def test_sail_and_jvm_give_the_same_tables(tmp_path: Path) -> None:
     out = tmp_path / "tables.pickle"
     command = [sys.executable, "-c", ON_THE_JVM, str(tmp_path), JARS, str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    spark = lake.connect()
-    here = behaviour.report(lake.load(spark, tmp_path, "attempts"), lake.load(spark, tmp_path, "turns"))
     said, _ = process.communicate(timeout=1200)
     assert process.returncode == 0, said[-3000:]
+    spark = lake.connect()  # now, not before: the embedded engine ends a session that waits for many minutes
+    here = behaviour.report(lake.load(spark, tmp_path, "attempts"), lake.load(spark, tmp_path, "turns"))
     there = pickle.loads(out.read_bytes())
     assert set(here) == set(there)
     for name, table in here.items():
