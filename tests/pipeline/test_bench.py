@@ -25,7 +25,7 @@ def test_rows_get_machine_and_commit_and_a_miss_shows(
 ) -> None:
     bench.benchmark("one")(lambda: [row(), row(name="b", target="", holds=None), row(name="c", holds=True)])
     rows = bench.run(tmp_path)
-    saved = json.loads(bench.write(tmp_path, rows).read_text())
+    saved = json.loads((tmp_path / "results/bench.json").read_text())
     assert [r["name"] for r in saved] == ["a", "b", "c"]
     assert set(saved[0]) == {"name", "value", "unit", "target", "holds", "machine", "commit"}
     assert saved[0]["machine"]["cores"] >= 1 and saved[0]["commit"] == "not a git checkout"
@@ -34,6 +34,15 @@ def test_rows_get_machine_and_commit_and_a_miss_shows(
         lines[0].endswith("<= 1.02      MISSED") and lines[1].endswith("ratio") and lines[2].endswith("holds")
     )
     assert bench.summary(rows) == "3 figures, 1 of 2 targets hold"
+
+
+def test_a_named_benchmark_replaces_its_own_rows(tmp_path: Path) -> None:
+    bench.benchmark("one")(lambda: [row(), row(name="b")])
+    bench.benchmark("two")(lambda: [row(name="b", value=2.0)])
+    bench.run(tmp_path, ["one"])
+    bench.run(tmp_path, ["two"])
+    saved = json.loads((tmp_path / "results/bench.json").read_text())
+    assert [(r["name"], r["value"]) for r in saved] == [("a", 1.5), ("b", 2.0)]
 
 
 def test_what_cannot_run_is_left_out_with_its_reason(

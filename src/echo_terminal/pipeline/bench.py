@@ -43,7 +43,8 @@ def benchmark(name: str) -> Callable[[Benchmark], Benchmark]:
 
 
 def run(root: Path, names: Iterable[str] = ()) -> list[Row]:
-    """Run the named benchmarks (all of them without a name); rows with machine and commit added.
+    """Run the named benchmarks (all of them without a name); rows with machine and commit added, each benchmark's
+    written as soon as it ends.
 
     Raises:
         UserError: no such benchmark.
@@ -67,16 +68,21 @@ def run(root: Path, names: Iterable[str] = ()) -> list[Row]:
                     f"benchmark {name}: a row has the keys {', '.join(KEYS)}, not {', '.join(row)}"
                 )
             print(table_line(row), flush=True)
-            rows.append(row | {"machine": machine, "commit": record["revision"]})
+        found = [row | {"machine": machine, "commit": record["revision"]} for row in found]
+        write(root, found)
+        rows += found
     return rows
 
 
 def write(root: Path, rows: list[Row]) -> Path:
-    """Write results/bench.json in one step."""
+    """Put rows into results/bench.json in one step: in the place of those of the same name, the others stay."""
     path = root / "results" / "bench.json"
     path.parent.mkdir(exist_ok=True)
+    before = json.loads(path.read_text()) if path.is_file() else []
+    names = {row["name"] for row in rows}
+    kept = [row for row in before if row["name"] not in names]
     part = path.with_suffix(".json.tmp")
-    part.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    part.write_text(json.dumps(kept + rows, indent=1, ensure_ascii=False) + "\n")
     os.replace(part, path)
     return path
 
