@@ -23,6 +23,8 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Old versions of pip warn about source packages without it.
 export PIP_USE_PEP517 := 1
+# Packages are compiled when they are first imported; without what that leaves, every start would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: repro test test-vllm figures results bench site lint clean help
 .DEFAULT_GOAL := help
