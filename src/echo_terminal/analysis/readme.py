@@ -27,23 +27,20 @@ def _rows(results: Path, profile: str, others: Sequence[str]) -> verdicts.Rows:
 
 
 def headline(results: Path, profile: str, others: Sequence[str] = ()) -> str:
-    """What the README's figure shows, in one sentence with intervals and verdicts."""
-    found = []
+    """What the README's figure shows, in a sentence for each start, with intervals and verdicts."""
+    found: dict[str, list[str]] = {}
     for name, where in HEADLINE:
-        run = [
-            r
-            for r in _rows(results, profile, others)
-            if r["id"].split("/")[0] == name and r["verdict"] != "not run"
-        ]
-        for row in run:
-            start = f" (from {label(row['start'])})" if len(run) > 1 else ""
-            found.append(f"{where}{start} by {claims.shown_effect(row)}: {row['verdict']}")
+        for row in _rows(results, profile, others):
+            if row["id"].split("/")[0] == name and row["verdict"] != "not run":
+                text = f"{where} by {claims.shown_effect(row)} ({row['verdict']})"
+                found.setdefault(label(row["start"]), []).append(text)
     if not found:
         return "No pass rate of both arms in this run."
+    starts = [f"From the start *{start}*: {', '.join(texts)}." for start, texts in found.items()]
     return (
-        "From GRPO to ECHO the pass rate changes "
-        + "; ".join(found)
-        + ". The table below has every claim, also those that fail."
+        "Change of the pass rate from GRPO to ECHO, with 95 % intervals and verdicts. "
+        + " ".join(starts)
+        + " The table below has every claim, also those that fail."
     )
 
 
