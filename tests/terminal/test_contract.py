@@ -11,7 +11,6 @@ from echo_terminal.terminal.terminal import (
     File,
     Status,
     Terminal,
-    open_terminal,
 )
 
 TOOL = b"#!/bin/bash\nif [ $# -eq 0 ]; then echo 'usage: greet NAME' >&2; exit 2; fi\necho \"hello $1\"\n"
@@ -22,17 +21,6 @@ FILES = {
     f"{HOME}/bytes": File(bytes(range(256))),
     "/usr/local/bin/greet": File(TOOL, 0o755),
 }
-
-
-@pytest.fixture(scope="module", params=["virtual", "bubblewrap", "docker"])
-def engine(request):
-    """One object for the whole module: episodes are separated by ``reset`` alone."""
-    try:
-        terminal = open_terminal(request.param)
-    except EngineUnavailable as reason:
-        pytest.skip(f"{request.param}: {reason}")
-    yield terminal
-    terminal.close()
 
 
 @pytest.fixture

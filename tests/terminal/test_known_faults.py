@@ -2,18 +2,6 @@
 
 import pytest
 
-from echo_terminal.terminal.terminal import EngineUnavailable, open_terminal
-
-
-@pytest.fixture(scope="module", params=["virtual", "bubblewrap", "docker"])
-def engine(request):
-    try:
-        terminal = open_terminal(request.param)
-    except EngineUnavailable as reason:
-        pytest.skip(f"{request.param}: {reason}")
-    yield terminal
-    terminal.close()
-
 
 @pytest.fixture
 def run(engine):

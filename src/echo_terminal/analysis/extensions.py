@@ -78,7 +78,8 @@ def objectives(results: Results, paper: Path) -> Figure:
             axis.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=0.8)
             axis.plot(row["gain"], at, "o", color=colour)
         axis.axvline(0, color="#333333", linewidth=0.6)
-        axis.set_yticks(range(len(names)), names if k % columns == 0 else [], fontsize=6)
+        titles = [VARIANT_TITLES.get(name, label(name)) for name in names]
+        axis.set_yticks(range(len(names)), titles if k % columns == 0 else [], fontsize=6)
         axis.set_ylim(-0.6, len(names) - 0.4)
         axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}")
     figure.supxlabel("gain over GRPO, points", fontsize=8)
