@@ -181,7 +181,6 @@ by_template = (
 )
 ax = sns.barplot(by_template, y="template", x="reward", hue="start")
 ax.set(xlabel="pass rate, one attempt a task", ylabel="", xlim=(0, 1))
-sns.move_legend(ax, "upper left", bbox_to_anchor=(1, 1), frameon=False)
 plt.show()
 
 # %% [markdown]

@@ -178,7 +178,6 @@ cost = cost[cost["plain"]] if cost["plain"].any() else cost
 cost = cost.groupby("objective")[["rollout", "update"]].median()
 ax = cost.plot.barh(stacked=True, figsize=(7, 0.5 + 0.5 * len(cost)))
 ax.set(xlabel="milliseconds for 1,000 tokens", ylabel="")
-ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 plt.show()
 
 # %% [markdown]
