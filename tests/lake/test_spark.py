@@ -1,5 +1,6 @@
 """The session, its refusals, and what would happen without them on the embedded engine."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -187,3 +188,31 @@ def test_python_c_and_workers_get_a_session() -> None:
     code = "from echo_terminal.lake import spark; print(spark.connect().range(3).count())"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (run.returncode, run.stdout.strip()) == (0, "3"), run.stderr
+
+
+@pytest.mark.parametrize(
+    ("limit", "shown"),
+    [("", "counted 4"), ("lake.IDLE_SECONDS = 1", "is not running")],
+    ids=["ours", "one second, to see that the limit is the one that the engine obeys"],
+)
+def test_an_idle_session_lives_as_long_as_the_process(limit: str, shown: str) -> None:
+    code = f"""
+import time
+from echo_terminal.lake import spark as lake
+{limit}
+spark = lake.connect()
+assert spark.range(3).count() == 3
+time.sleep(4)
+try:
+    print("counted", spark.range(4).count())
+except Exception as error:
+    print(error)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "SAIL_SPARK__SESSION_TIMEOUT_SECS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert run.returncode == 0 and shown in run.stdout, run.stdout + run.stderr

@@ -30,6 +30,9 @@ from echo_terminal.lake.tables import table_path
 COORDINATES = "io.delta:delta-spark_4.2_2.13:4.4.0"
 NEEDED_JARS = ("delta-spark_", "delta-storage-")
 MINIMUM_JAVA = 17
+# Sail ends a session that asked nothing for 15 minutes. In this process the session lives as long as the server: a
+# year stands for "never", since the engine keeps a timer of this length for every request (its timers end at 2 years).
+IDLE_SECONDS = 365 * 24 * 3600
 
 #: what Sail 0.7.2 accepts and does wrong without a word
 REFUSED = {
@@ -100,6 +103,7 @@ def _sail(params: SparkParams) -> Any:
     global _SERVER
     os.environ.setdefault("RUST_LOG", "error")
     os.environ.setdefault("SAIL_EXECUTION__DEFAULT_PARALLELISM", str(params.cores))
+    os.environ["SAIL_SPARK__SESSION_TIMEOUT_SECS"] = str(IDLE_SECONDS)
     try:
         from pysail.spark import SparkConnectServer
     except ImportError as error:
