@@ -84,6 +84,34 @@ def test_writers_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     assert assert_unique(tmp_path, "turns") == 48
 
 
+def write_one_by_one(root: Path, writer: int) -> None:
+    with Writer(root, batch_rows=10) as lake:
+        for step in range(50):
+            lake.add("turns", rows_of(writer, step, size=1))
+
+
+def test_eight_processes_of_fifty_rows_one_of_them_killed_and_run_again(tmp_path: Path) -> None:
+    """H01: 8 × 50 rows in batches of ten, one process killed between its first and its last commit, then rerun."""
+    processes = [SPAWN.Process(target=write_one_by_one, args=(tmp_path, w)) for w in range(8)]
+    for process in processes:
+        process.start()
+    log = table_path(tmp_path, "turns") / "_delta_log"
+    victim = processes[0]
+    while b"r0" not in b"".join(p.read_bytes() for p in log.glob("*.json")):
+        assert victim.exitcode is None, "it ended before any commit of it was seen"
+        time.sleep(0.01)
+    victim.kill()
+    for process in processes:
+        process.join(timeout=600)
+    assert [p.exitcode for p in processes] == [-signal.SIGKILL] + [0] * 7
+    assert 7 * 50 + 10 <= assert_unique(tmp_path, "turns") < 400
+    write_one_by_one(tmp_path, 0)
+    assert assert_unique(tmp_path, "turns") == 400
+    found = read(tmp_path, "turns", ["run_id", "step"])
+    keys = set(zip(found["run_id"].to_pylist(), found["step"].to_pylist(), strict=True))
+    assert keys == {(f"r{writer}", step) for writer in range(8) for step in range(50)}
+
+
 def last_committed(root: Path) -> int:
     """The writer's own note of its last batch."""
     return int((root / "committed").read_text())
@@ -149,6 +177,37 @@ def test_compaction_keeps_content_and_leaves_a_checkpoint(tmp_path: Path) -> Non
     assert (table_path(tmp_path, "turns") / "_delta_log" / "_last_checkpoint").exists()
     assert vacuum(tmp_path, "turns") == []  # the old files are younger than the retention time
     assert append(tmp_path, "turns", rows_of(0, 3)) == 0
+
+
+def test_two_thousand_appends_of_one_row_make_one_file(tmp_path: Path) -> None:  # fault H03
+    with Writer(tmp_path) as writer:
+        for step in range(2000):
+            writer.add("turns", rows_of(0, step, size=1))
+    table = DeltaTable(str(table_path(tmp_path, "turns")))
+    assert (assert_unique(tmp_path, "turns"), len(table.file_uris()), table.version()) == (2000, 1, 1)
+
+
+def test_a_vacuum_while_a_writer_is_about_to_commit_takes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H03: the file of an append lies there and no version names it yet when the vacuum runs."""
+    write_batches(tmp_path, 0, 3)
+    compact(tmp_path, "turns")
+    folder, commit = table_path(tmp_path, "turns"), tables.write_deltalake
+    unnamed = folder / "part-unnamed.parquet"
+    removed = []
+
+    def vacuum_first(table: DeltaTable, rows: Any, **options: Any) -> None:
+        unnamed.write_bytes(
+            next(folder.glob("*.parquet")).read_bytes()
+        )  # as the writer leaves it before it commits
+        removed.extend(vacuum(tmp_path, "turns"))
+        commit(table, rows, **options)
+
+    monkeypatch.setattr(tables, "write_deltalake", vacuum_first)
+    assert append(tmp_path, "turns", rows_of(0, 3)) == 2
+    assert removed == [] and unnamed.exists()
+    assert assert_unique(tmp_path, "turns") == 8
 
 
 def test_reading_what_was_never_written(tmp_path: Path) -> None:
