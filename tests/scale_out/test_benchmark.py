@@ -115,6 +115,15 @@ def test_our_agent_gets_limits_that_fit_the_model(policy):
     assert options["tokenizer"] == str(policy)
 
 
+@pytest.mark.parametrize("agent", ["terminus-2", b.OURS])
+def test_a_turn_has_the_tokens_that_were_asked_for(agent, policy):
+    options = b.agent_options(agent, policy, b.check_policy(policy), "http://x/v1", 0.6, None, turn_tokens=40)
+    limit = (
+        options["harness"]["max_turn_tokens"] if agent == b.OURS else options["llm_call_kwargs"]["max_tokens"]
+    )
+    assert limit == 40
+
+
 def test_a_full_gpu_is_the_servers_own_line(policy, tmp_path, machine, free_port):
     with pytest.raises(
         RuntimeError, match="server ended: ValueError: Free memory on device cuda:0 .* is less"

