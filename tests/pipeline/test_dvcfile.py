@@ -6,7 +6,7 @@ import yaml
 
 from echo_terminal.pipeline.dvcfile import content_hash, derive, find_stage, inputs, read_pipeline, stage_key
 from echo_terminal.pipeline.errors import UserError
-from echo_terminal.pipeline.layout import profiles
+from echo_terminal.pipeline.layout import profile_folder, profiles
 from echo_terminal.pipeline.params import read_params
 from echo_terminal.pipeline.sections import Params
 
@@ -77,6 +77,22 @@ def test_no_notebook_is_an_input_and_every_stage_has_its_three_outputs() -> None
         for out in stage["outs"]:
             ((path, options),) = out.items()
             assert options == ({"persist": True} if path.startswith("runs/") else {"cache": False})
+
+
+@pytest.mark.parametrize("profile", profiles(ROOT))
+def test_a_stage_comes_after_those_that_it_reads_and_no_output_is_made_twice(profile: str) -> None:
+    """``make repro`` lets DVC go through the file in its order."""
+    folder = ROOT / profile_folder(ROOT, profile)
+    found = read_pipeline(folder / "dvc.yaml", read_params(folder / "params.yaml"))
+    outs = [out for spec in found for out in spec.outs]
+    assert len(set(outs)) == len(outs)
+    for at, spec in enumerate(found):
+        to_come = [out for later in found[at:] for out in later.outs]
+        for dep in spec.deps:
+            early = [
+                out for out in to_come if f"{out}/".startswith(f"{dep}/") or f"{dep}/".startswith(f"{out}/")
+            ]
+            assert not early, f"{spec.name} reads {dep}, which only comes with {early}"
 
 
 def imports(file: Path) -> set[str]:

@@ -50,8 +50,9 @@ def reproduce(root: Path, profile: str, only: str | None = None) -> str:
             print(f"{folder / 'dvc.lock'} was cut short: put back as the last stage found it", flush=True)
         keep_lock_file(root, folder)
         target = (folder / "dvc.yaml").as_posix()
-        command = [sys.executable, "-m", "dvc", "repro"]
-        command += [target] if only is None else ["--force", "--single-item", f"{target}:{only}"]
+        # The file's stages in its order, which is theirs; without the option DVC first reads every profile's file.
+        command = [sys.executable, "-m", "dvc", "repro", "--single-item"]
+        command += [target] if only is None else ["--force", f"{target}:{only}"]
         done = subprocess.run(command, cwd=root, preexec_fn=tie_to_parent)
         forget_lock_file(root, folder)
         if done.returncode:
