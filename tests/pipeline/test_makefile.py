@@ -110,6 +110,18 @@ def test_a_read_only_folder_is_one_line(folder: Path) -> None:
     assert errors(done)[0].startswith("error: cannot write to ")
 
 
+def test_a_full_disk_is_one_line(folder: Path) -> None:
+    df = folder / "bin/df"
+    df.parent.mkdir()
+    df.write_text(
+        "#!/bin/sh\necho 'Filesystem 1024-blocks Used Available'\necho 'disk 9000000 6000000 3000000'\n"
+    )
+    df.chmod(0o755)
+    done = make(folder, STAMP, "PYTHON=./fake-python", f"PATH={df.parent}:{os.environ['PATH']}")
+    assert done.returncode and not (folder / ".venv").exists()
+    assert errors(done) == ["error: 2929 MB free on this disk, the install needs 4000: free some space"]
+
+
 def test_help_is_the_default(folder: Path) -> None:
     done = make(folder)
     assert done.returncode == 0 and "make repro" in done.stdout and not (folder / ".venv").exists()
