@@ -1,12 +1,17 @@
 """Rows from transcripts, counted by hand."""
 
+import itertools
+import time
 from pathlib import Path
+
+import pytest
 
 from echo_terminal.agent.transcript import Finish, Role, Transcript, Turn
 from echo_terminal.evaluation.heldout_ce import CERow
 from echo_terminal.lake import rows
 from echo_terminal.lake.tables import append
 from echo_terminal.tasks.task import Step, Task
+from echo_terminal.terminal.terminal import open_terminal
 
 POINT = rows.RunPoint("r", "base", "echo", 3, "eval", 40)
 TASK = Task("sum", 7, "data", "Add it up.", {}, (), (Step("true"),), suite="val", machine=5, facts=("verb",))
@@ -45,6 +50,16 @@ def test_an_attempt() -> None:
 def test_new_output_is_counted_by_line() -> None:
     found = rows.turn_rows(POINT, TASK, 0, transcript(), decode)
     assert [(r["shown_chars"], r["new_chars"]) for r in found] == [(4, 4), (0, 0), (8, 4), (0, 0)]
+
+
+def test_a_duration_does_not_follow_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:  # fault H04
+    terminal = open_terminal("virtual")
+    terminal.reset({}, seed=0)
+    hours = itertools.count(1)
+    monkeypatch.setattr(
+        time, "time", lambda: 1_588_636_800.0 - 3600 * next(hours)
+    )  # summer time ends, again and again
+    assert 0 <= terminal.run("echo a").seconds < 60
 
 
 def test_all_of_them_fit_their_tables(tmp_path: Path) -> None:
