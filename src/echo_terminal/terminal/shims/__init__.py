@@ -6,8 +6,9 @@ run on a helper thread, at one hand-over a call.
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from bashkit import BuiltinContext, BuiltinResult
 
@@ -80,7 +81,49 @@ PLAIN: Mapping[str, Program] = {
     "hostname": people.hostname,
 }
 
-_helper = ThreadPoolExecutor(max_workers=8, thread_name_prefix="files")
+
+class _Helper:
+    """A thread that runs one job at a time for whoever took it from ``_idle``; two bare locks are all that a
+    hand-over costs."""
+
+    def __init__(self) -> None:
+        self._begin, self._over = threading.Lock(), threading.Lock()
+        self._begin.acquire()
+        self._over.acquire()
+        threading.Thread(target=self._serve, name="files", daemon=True).start()
+
+    def run(self, program: Program, call: Call) -> None:
+        """Run a program to its end, here what it raises."""
+        self._program, self._call = program, call
+        self._error: BaseException | None = None
+        self._begin.release()
+        self._over.acquire()
+        error = self._error
+        del self._program, self._call, self._error
+        _idle.append(self)
+        if error is not None:
+            raise error
+
+    def _serve(self) -> None:
+        while True:
+            self._begin.acquire()
+            try:
+                _run(self._program, self._call)
+            except BaseException as error:
+                self._error = error
+            self._over.release()
+
+
+_idle: list[_Helper] = []  # no more of them come into being than calls run at once
+os.register_at_fork(after_in_child=_idle.clear)  # threads are not forked
+
+
+def _with_files(program: Program, call: Call) -> None:
+    try:
+        helper = _idle.pop()
+    except IndexError:
+        helper = _Helper()
+    helper.run(program, call)
 
 
 def programs(clock: Clock, seed: int) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
@@ -101,7 +144,7 @@ def callback(
     def run(context: BuiltinContext) -> BuiltinResult:
         call = Call.of(context, clock)
         if files or (files is None and any(word[:1] != "-" for word in call.argv)):
-            _helper.submit(_run, program, call).result()
+            _with_files(program, call)
         else:
             _run(program, call)
         return BuiltinResult("".join(call.out), "".join(call.err), call.code)

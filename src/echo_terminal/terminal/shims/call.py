@@ -89,9 +89,9 @@ class Call:
         """The call that bashkit describes."""
         return cls(
             context.name,
-            list(context.argv),
+            context.argv,
             context.stdin or "",
-            dict(context.env),
+            context.env,
             context.cwd,
             context.fs,
             clock,
@@ -184,6 +184,8 @@ def options(
     Raises:
         UsageError: an unknown option, or one without its argument.
     """
+    if not any(word.startswith("-") for word in call.argv):
+        return [], list(call.argv)
     parse = getopt.gnu_getopt if permute else getopt.getopt
     long = list(long)
     optional = {f"--{name[:-2]}" for name in long if name.endswith("=?")}

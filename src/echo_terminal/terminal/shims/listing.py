@@ -70,6 +70,9 @@ class Style:
         return letter in self.letters
 
 
+PLAIN = Style()
+
+
 @dataclass(frozen=True)
 class Item:
     """One name to print."""
@@ -84,13 +87,18 @@ def ls(call: Call) -> None:
     style, words = _style(call)
     files: list[Item] = []
     folders: list[Item] = []
+    follow = style.has("L") or style.has("H") or not (style.layout == "l" or style.mark == "F")
     for word in words or ["."]:
+        if follow and word and not style.has("d"):  # the commonest case in one look
+            meta = call.stat(call.path(word))
+            if meta is not None and meta.kind == "directory":
+                folders.append(Item(word, call.path(word), meta))
+                continue
         meta = call.exists(word)
         if meta is None:
             call.fail(f"cannot access {quote(word)}: {call.why_missing(word)}", 2)
             continue
         path = call.path(word)
-        follow = style.has("L") or style.has("H") or not (style.layout == "l" or style.mark == "F")
         if meta.kind == "symlink" and not style.has("d") and follow:
             target = call.stat(path)
             if target is None and style.has("L"):
@@ -114,6 +122,10 @@ def _folder(call: Call, style: Style, item: Item, *, head: bool, gap: bool) -> N
         call.line("")
     if head:
         call.line(f"{item.name}:")
+    if style == PLAIN:
+        names = sorted((entry["name"] for entry in call.fs.read_dir(item.path)), key=str.encode)
+        call.out.extend(f"{name}\n" for name in names if not name.startswith("."))
+        return
     children = call.children(item.path)
     items = [Item(n, posixpath.join(item.path, n), m) for n, m in children.items() if _visible(style, n)]
     if style.has("L"):
@@ -136,6 +148,9 @@ def _folder(call: Call, style: Style, item: Item, *, head: bool, gap: bool) -> N
 
 def _style(call: Call) -> tuple[Style, list[str]]:
     found, words = options(call, SHORT, LONG, code=2)
+    if not found:
+        _time_format(call.env.get("TIME_STYLE", ""))  # complains of a wrong one
+        return PLAIN, words
     letters, layout, sort, mark = "", "1", "name", ""
     time, hide, width = call.env.get("TIME_STYLE", ""), [], 80
     extra: dict[str, bool] = {}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
+from re import _constants, _parser  # type: ignore[attr-defined]
+from typing import Any
 
 from bashkit import FileSystem
 
@@ -24,7 +27,7 @@ _COMPLAINTS = (
     r"|invalid time interval '[^']*'|you must specify a list of bytes, characters, or fields"
     r"|fields are numbered from 1|invalid field value '[^']*'|the delimiter must be a single character"
 )
-_RULES: tuple[tuple[str, str], ...] = (
+_TEXTS: tuple[tuple[str, str], ...] = (
     (r"(: command not found)\. .*$", r"\1"),
     (r"^sh: line (\d+): (.*): command not found$", r"sh: \1: \2: not found"),
     (
@@ -104,7 +107,27 @@ _RULES: tuple[tuple[str, str], ...] = (
      r"\1: \2\nTry '\1 --help' for more information."),
     (r"^Try '(diff|cmp) --help'", r"\1: Try '\1 --help'"),
 )  # fmt: skip
-_COMPILED = tuple((re.compile(pattern, re.M), new) for pattern, new in _RULES)
+
+
+def _needed(pattern: str) -> str:
+    """The longest text that every match of a pattern holds: looked for first, it is found missing at once."""
+    longest = run = ""
+    for code, argument in _flat(_parser.parse(pattern, re.M)):
+        run = run + chr(argument) if code is _constants.LITERAL else "" if code is not _constants.AT else run
+        longest = max(longest, run, key=len)
+    return longest
+
+
+def _flat(parts: Any) -> Iterator[tuple[Any, Any]]:
+    """The steps of a parsed pattern, those of its groups in their places."""
+    for code, argument in parts:
+        if code is _constants.SUBPATTERN and not argument[1]:
+            yield from _flat(argument[3])
+        else:
+            yield code, argument
+
+
+RULES = tuple((_needed(pattern), re.compile(pattern, re.M), new) for pattern, new in _TEXTS)
 _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _TRACE = re.compile(r"^(\++) ", re.M)
@@ -123,11 +146,12 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     if _OWN_SHELL.search(command) is None:
         text = _LINE.sub("bash: ", text)
     for folder in sorted({f for f in folders if f != "/"}, key=len, reverse=True):
-        if folder + "/" not in command:
+        if folder + "/" not in command and f": {folder}/" in text:
             names = "|".join(_ON_PATHS.split())
             text = re.sub(rf"^({names}): {re.escape(folder)}/", r"\1: ", text, flags=re.M)
-    for pattern, new in _COMPILED:
-        text = pattern.sub(new, text)
+    for needed, pattern, new in RULES:
+        if needed in text:
+            text = pattern.sub(new, text)
     text = _AWK.sub(_of_mawk, _with_words(text, command))
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
@@ -190,18 +214,19 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
-    text = re.sub(
-        r"(sed: -e expression #\d+, char )(\d+)(: unknown option to `s')(?:: .*)?$",
-        lambda found: f"{found[1]}{int(found[2]) + 1}{found[3]}",
-        text,
-        flags=re.M,
-    )
-    text = re.sub(
-        r"^(sed: -e expression #\d+, char )(\d+)(: unexpected `,'|: invalid usage of line address 0)$",
-        lambda found: f"{found[1]}{int(found[2]) + (',' not in found[3] or found[2] != '1')}{found[3]}",
-        text,
-        flags=re.M,
-    )
+    if "sed: -e expression #" in text:
+        text = re.sub(
+            r"(sed: -e expression #\d+, char )(\d+)(: unknown option to `s')(?:: .*)?$",
+            lambda found: f"{found[1]}{int(found[2]) + 1}{found[3]}",
+            text,
+            flags=re.M,
+        )
+        text = re.sub(
+            r"^(sed: -e expression #\d+, char )(\d+)(: unexpected `,'|: invalid usage of line address 0)$",
+            lambda found: f"{found[1]}{int(found[2]) + (',' not in found[3] or found[2] != '1')}{found[3]}",
+            text,
+            flags=re.M,
+        )
     if "not set" in text:
         text = re.sub(
             r"^bash: (\w+): parameter null or not set$",
@@ -209,11 +234,11 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
-    if m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command):
+    if "sort" in command and (m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command)):
         text = text.replace(f"sort: cannot read: {m[1]}: ", f"sort: open failed: {m[1]}: ")
-    if m := re.search(r"\btee (?:-a )?([^\s|;&<>]+)", command):
+    if "tee " in command and (m := re.search(r"\btee (?:-a )?([^\s|;&<>]+)", command)):
         text = re.sub(rf"^(?={NO_ENTRY}$|Is a directory$)", f"tee: {m[1]}: ", text, flags=re.M)
-    if m := re.search(r"\bjoin ([^\s|;&-]\S*)\s*$", command):
+    if "join " in command and (m := re.search(r"\bjoin ([^\s|;&-]\S*)\s*$", command)):
         text = re.sub(r"^join: missing operand$", f"join: missing operand after '{m[1]}'", text, flags=re.M)
     if m := re.match(r"\s*exec (\S+)", command):
         text = text.replace(f"bash: {m[1]}: command not found", f"bash: exec: {m[1]}: not found")
@@ -243,6 +268,7 @@ _CODES = (
     (r"^xxd: .*: No such file", 2),
     (r"^parse error: ", 4),
 )
+_COMPILED_CODES = tuple((re.compile(pattern, re.M), code) for pattern, code in _CODES)
 _COMPOUND = re.compile(r"[;&\n]")
 
 
@@ -254,7 +280,7 @@ def exit_code(stderr: str, command: str, code: int) -> int:
         return 2
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
-    return next((real for pattern, real in _CODES if re.search(pattern, stderr, re.M)), code)
+    return next((real for pattern, real in _COMPILED_CODES if pattern.search(stderr)), code)
 
 
 def dangling(command: str) -> bool:
