@@ -11,15 +11,15 @@ A command costs tens of microseconds. Nothing reaches the host: files, processes
 from __future__ import annotations
 
 import re
-import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
+from echo_terminal.terminal.deep_stack import NESTS, on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import SIGNALLED, WRITABLE
 from echo_terminal.terminal.shims import callback, programs
@@ -33,7 +33,8 @@ from echo_terminal.terminal.shims.messages import (
     syntax_error,
     through_files,
 )
-from echo_terminal.terminal.shims.piping import own_archivers
+from echo_terminal.terminal.shims.permissions import Rights
+from echo_terminal.terminal.shims.piping import own_programs
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -98,7 +99,7 @@ class VirtualTerminal:
         self._clock, self._code, self._options, self._deep = Clock(), 0, "", False
         self._cwd = HOME
         fixed = {p: f for p, f in files.items() if not p.startswith(tuple(f"{w}/" for w in WRITABLE))}
-        self._python = PythonProgram(fixed)
+        self._python, self._rights = PythonProgram(fixed), Rights(files)
         self._programs = programs(self._clock, seed)
         self._programs["python3"] = callback(self._python, self._clock, files=True)
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
@@ -154,7 +155,7 @@ class VirtualTerminal:
         self._python.start(time.monotonic() + timeout, shell.cancel)
         text, watched = self._prepare(command.replace("\0", ""))
         self._deep = self._deep or "eval" in command
-        execute = _on_deep_stack if self._deep or _NESTS.search(command) else Bash.execute_sync
+        execute = on_deep_stack if self._deep or NESTS.search(command) else Bash.execute_sync
         try:
             result = execute(shell, text, lambda out, err: chunks.append((out, err)))
         finally:
@@ -193,8 +194,9 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         self._child: bool = False
-        if ("tar" in command or "z" in command) and "x" not in self._options and "set -" not in command:
-            command = own_archivers(command)
+        command = self._rights.applied(self._open, command)
+        if "x" not in self._options and "set -" not in command:
+            command = own_programs(command)
         if "<" in command:
             command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
         if not self._options and _SPECIAL.search(command) is None:
@@ -317,25 +319,6 @@ class VirtualTerminal:
         tree, fs = self.list(), self._open.fs()
         contents = {path: fs.read_file(path) for path, entry in tree.items() if entry.kind == "file"}
         return state.digest(shell.cwd, variables, tree, contents)
-
-
-STACK = 1 << 30  # bytes of address space
-_NESTS = re.compile(r"\b(?:source|bash|sh|trap)\b|(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")
-_stack_lock = threading.Lock()
-
-
-def _on_deep_stack(shell: Bash, text: str, listen: Callable[[str, str], None]) -> ExecResult:
-    """Execute on a thread of its own: bashkit has no limit for nested ``eval``, and would overflow a usual stack."""
-    results: list[ExecResult] = []
-    with _stack_lock:
-        usual = threading.stack_size(STACK)
-        thread = threading.Thread(target=lambda: results.append(shell.execute_sync(text, listen)))
-        try:
-            thread.start()
-        finally:
-            threading.stack_size(usual)
-    thread.join()
-    return results[0]
 
 
 _OF_LIMITS = re.compile(r"^.*(?:resource limit exceeded|execution cancelled).*\n?", re.M)

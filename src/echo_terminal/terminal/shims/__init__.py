@@ -24,12 +24,16 @@ from echo_terminal.terminal.shims import (
     diffing,
     expressions,
     files,
+    finding,
+    hashing,
     kinds,
     listing,
     modes,
     naming,
     people,
+    permissions,
     small,
+    teeing,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
 from echo_terminal.terminal.shims.piping import OWN
@@ -60,11 +64,17 @@ ON_FILES: Mapping[str, Program] = {
     "diff": diffing.diff,
     "sqlite3": database.sqlite,
     "zcat": small.zcat,
+    f"{OWN}find": finding.find,
+    f"{OWN}cksum": hashing.cksum,
+    f"{OWN}tee": teeing.tee,
     f"{OWN}tar": archives.tar,
     f"{OWN}gzip": compressing.gzip,
     f"{OWN}gunzip": compressing.gzip,
     "file": kinds.file,
+    permissions.READ: permissions.to_read,
+    permissions.WRITE: permissions.to_write,
 }
+SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
 ON_NAMED_FILES: Mapping[str, Program] = {"wc": columns.wc, "cut": columns.cut, "bc": bc.bc}
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
@@ -133,6 +143,7 @@ def programs(clock: Clock, seed: int) -> dict[str, Callable[[BuiltinContext], Bu
     table = {name: callback(program, clock, files=True) for name, program in on_files.items()}
     table |= {name: callback(program, clock, files=None) for name, program in ON_NAMED_FILES.items()}
     table |= {name: callback(program, clock, files=False) for name, program in PLAIN.items()}
+    table |= {f"{OWN}{name}sum": callback(hashing.sums, clock, files=True) for name in SUMS}
     return table | {name: callback(small.absent, clock, files=False) for name in ABSENT}
 
 

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options
-from echo_terminal.terminal.shims.dates import format_time
 from echo_terminal.terminal.shims.files import refusal
+from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.terminal import CLOCK, USER
 
 HINT = "\nTry 'tar --help' or 'tar --usage' for more information."

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.shims.call import Call
-from echo_terminal.terminal.shims.dates import format_time
+from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.terminal import CLOCK
 
 SECONDS = 10.0

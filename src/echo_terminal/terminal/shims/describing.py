@@ -17,7 +17,7 @@ from echo_terminal.terminal.shims.call import (
     options,
     quote,
 )
-from echo_terminal.terminal.shims.dates import format_time
+from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.terminal import CLOCK, USER
 
 KINDS = {"directory": "directory", "symlink": "symbolic link"}

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options
-from echo_terminal.terminal.shims.dates import format_time
 from echo_terminal.terminal.shims.edits import Hunk, hunks
+from echo_terminal.terminal.shims.formatting import format_time
 
 LONG = (
     "brief report-identical-files recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines "

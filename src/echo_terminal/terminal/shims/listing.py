@@ -19,7 +19,7 @@ from echo_terminal.terminal.shims.call import (
     options,
     quote,
 )
-from echo_terminal.terminal.shims.dates import GNU_NOW, format_time
+from echo_terminal.terminal.shims.laying import columns, commas, when
 from echo_terminal.terminal.terminal import USER
 
 SHORT = "aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1"
@@ -48,7 +48,6 @@ LONG_OF = {
     "escape": "b",
 }
 STYLES = {"full-iso": "%Y-%m-%d %H:%M:%S.%N %z", "long-iso": "%Y-%m-%d %H:%M"}
-HALF_YEAR = 31556952 // 2
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,9 @@ def _style(call: Call) -> tuple[Style, list[str]]:
         elif name in ("I", "ignore", "hide"):
             hide.append(value)
         elif name in ("w", "width"):
-            width = int(value) if value.isdigit() else 80
+            if not value.isdigit():
+                raise UsageError(f"invalid line width: {quote(value)}", 2, hint=False)
+            width = int(value)
         elif name == "sort":
             sort = {"size": "S", "time": "t", "extension": "X", "version": "v", "none": "U"}.get(
                 value, "name"
@@ -290,9 +291,9 @@ def _print(call: Call, style: Style, items: list[Item]) -> None:
     if style.layout == "1":
         call.out.extend(cell + "\n" for cell in cells)
     elif style.layout == "m":
-        _print_commas(call, style, cells)
+        call.out.append(commas(cells, style.width))
     else:
-        _print_columns(call, style, cells)
+        call.out.append(columns(cells, style.width, down=style.layout == "C"))
 
 
 def _inode(item: Item) -> int:
@@ -316,69 +317,11 @@ def _print_long(call: Call, style: Style, items: list[Item]) -> None:
         owner = "" if style.has("g") else f"{who} "
         group = "" if style.has("o") or style.has("G") else f"{who} "
         shown = _human(style, size) if style.has("h") or style.si else str(size)
-        when = _when(call.shown_time(meta.modified), style.time)
-        rows.append((mode_text(meta.mode, meta.kind), str(links), owner + group, shown, when, name))
+        time = when(call.shown_time(meta.modified), style.time)
+        rows.append((mode_text(meta.mode, meta.kind), str(links), owner + group, shown, time, name))
     wide = [max((len(row[n]) for row in rows), default=0) for n in range(5)]
     occupied = max((len(str(blocks(i.meta))) for i in items), default=0)
-    for item, (mode, count, people, shown, when, name) in zip(items, rows, strict=True):
+    for item, (mode, count, people, shown, time, name) in zip(items, rows, strict=True):
         prefix = f"{_inode(item)} " if style.has("i") else ""
         prefix += f"{blocks(item.meta):>{occupied}} " if style.has("s") else ""
-        call.line(f"{prefix}{mode} {count:>{wide[1]}} {people}{shown:>{wide[3]}} {when:>{wide[4]}} {name}")
-
-
-def _when(seconds: float, style: str) -> str:
-    if not style:
-        recent = GNU_NOW - HALF_YEAR < seconds < GNU_NOW
-        style = "%b %e %H:%M" if recent else "%b %e  %Y"
-    return format_time(seconds, style)
-
-
-def _print_commas(call: Call, style: Style, cells: list[str]) -> None:
-    text, column = "", 0
-    for number, cell in enumerate(cells):
-        if number:
-            if column + len(cell) + 2 < style.width:
-                text, column = text + ", ", column + 2
-            else:
-                text, column = text + ",\n", 0
-        text, column = text + cell, column + len(cell)
-    call.out.append(text + "\n" if cells else "")
-
-
-def _print_columns(call: Call, style: Style, cells: list[str]) -> None:
-    """Most columns that fit; gaps are made of tabs, as GNU ls does."""
-    lengths, count = [len(cell) for cell in cells], len(cells)
-    columns = 1
-    for tried in range(min(count, max(1, style.width // 3)), 0, -1):
-        height = -(-count // tried)
-        place = [n // height if style.layout == "C" else n % tried for n in range(count)]
-        widths = [0] * tried
-        for column, length in zip(place, lengths, strict=True):
-            widths[column] = max(widths[column], length + (0 if column == tried - 1 else 2), 3)
-        if sum(widths) < style.width:
-            columns = tried
-            break
-    else:
-        widths = [max(lengths, default=0)]
-    height = -(-count // columns)
-    for row in range(height):
-        if style.layout == "C":
-            line = list(range(row, count, height))
-        else:
-            line = list(range(row * columns, min(count, (row + 1) * columns)))
-        text, at, start = "", 0, 0
-        for position, number in enumerate(line):
-            text += _indent(at, start) + cells[number]
-            at = start + lengths[number]
-            start += widths[position]
-        call.line(text)
-
-
-def _indent(start: int, end: int) -> str:
-    text = ""
-    while start < end:
-        if end // 8 > (start + 1) // 8:
-            text, start = text + "\t", start + 8 - start % 8
-        else:
-            text, start = text + " ", start + 1
-    return text
+        call.line(f"{prefix}{mode} {count:>{wide[1]}} {people}{shown:>{wide[3]}} {time:>{wide[4]}} {name}")

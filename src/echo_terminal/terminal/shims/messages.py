@@ -132,6 +132,8 @@ _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _TRACE = re.compile(r"^(\++) ", re.M)
 _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
+_DENIED = "/usr/.denied/"  # of ``permissions``
+_CLOSED = re.compile(rf"^(.*){_DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 _AWK = re.compile(r"^awk: cmd\. line:1: (.*)\nawk: cmd\. line:1: ( *)\^ syntax error$", re.M)
 _AWK_WORD = re.compile(r"\w+|[!<>=&|+*/-]?=|&&|\|\||\+\+|--|\S")
@@ -153,6 +155,8 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         if needed in text:
             text = pattern.sub(new, text)
     text = _AWK.sub(_of_mawk, _with_words(text, command))
+    if _DENIED in text:
+        text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
     if text.startswith("+") and _OWN_SHELL.search(command) is None:

@@ -1,4 +1,5 @@
-"""Which archivers of a command work on files, where ours are better, and which in pipes, where bytes must pass."""
+"""Which programs of a command are ours: archivers on files (in pipes bytes must pass), ``find`` where it asks for
+what bashkit's does not know."""
 
 from __future__ import annotations
 
@@ -15,6 +16,55 @@ _TAR_STREAM = re.compile(r"(?:^|\s)-(?=\s|$)|--to-command|<")
 _TAR_FILE = re.compile(r"^\s*-?\w*f\w*(?:\s|$)|\s-\w*f\w*(?:\s|$)|\s--file\b")
 _TAR_MODE = re.compile(r"\s*-?[a-zA-Z]*[cxt]")
 _ZCAT = re.compile(r"(\|\s*)zcat(?=\s*(?:$|[|;&)]))")
+_FIND = re.compile(
+    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in))\s*)find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)"
+)
+_FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
+_FIND_ALSO = frozenset(
+    (
+        "-L -P -H -name -iname -path -wholename -ipath -type -user -group -uid -gid -perm -maxdepth -mindepth -print "
+        "-o -print0 -prune -quit -delete -true -false -not -and -or -a -readable -writable -executable -depth -xdev"
+    ).split()
+)
+_FIND_OURS = frozenset("-size -empty -links -samefile -inum -mtime -mmin -newer -printf -ls".split())
+
+
+def own_find(command: str) -> str:
+    """The command with our ``find`` where it looks at sizes, times, links or rights, and starts no program."""
+    return _FIND.sub(_chosen_find, command)
+
+
+def _chosen_find(match: re.Match[str]) -> str:
+    before, words = match.groups()
+    asked = set(_FIND_WORD.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)))
+    ours = asked & _FIND_OURS and asked <= _FIND_OURS | _FIND_ALSO
+    return f"{before}{OWN}find{words}" if ours else match[0]
+
+
+_TEE = re.compile(r"((?:^|[;&|({\n])\s*)tee(?=\s+[^\s;&|])")
+_BYTES = re.compile(r"zip|tar|xz|zcat|base64|xxd|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\(")
+_SUMS = re.compile(
+    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
+    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=\s+[^\s;&|<>()-])(?!.*<)"
+)
+
+
+def own_programs(command: str) -> str:
+    """The command with our programs in the places where they are better."""
+    if "tar" in command or "z" in command:
+        command = own_archivers(command)
+    if "sum " in command:
+        command = own_sums(command)
+    if "find" in command:
+        command = own_find(command)
+    if "tee" in command and _BYTES.search(command) is None:
+        command = _TEE.sub(rf"\1{OWN}tee", command)
+    return command
+
+
+def own_sums(command: str) -> str:
+    """The command with our checksums where files are named: bashkit's stop at the first that is missing."""
+    return _SUMS.sub(rf"\1{OWN}\2", command)
 
 
 def own_archivers(command: str) -> str:

@@ -1,0 +1,27 @@
+"""Commands that nest: bashkit has no limit for nested ``eval``, and would overflow a usual stack."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+
+from bashkit import Bash, ExecResult
+
+STACK = 1 << 30  # bytes of address space
+NESTS = re.compile(r"\b(?:source|bash|sh|trap)\b|(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")
+_stack_lock = threading.Lock()
+
+
+def on_deep_stack(shell: Bash, text: str, listen: Callable[[str, str], None]) -> ExecResult:
+    """Execute on a thread of its own, with a stack of ``STACK`` bytes."""
+    results: list[ExecResult] = []
+    with _stack_lock:
+        usual = threading.stack_size(STACK)
+        thread = threading.Thread(target=lambda: results.append(shell.execute_sync(text, listen)))
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(usual)
+    thread.join()
+    return results[0]
