@@ -33,7 +33,7 @@ from echo_terminal.terminal.shims.messages import (
     syntax_error,
     through_files,
 )
-from echo_terminal.terminal.shims.piping import own_archivers
+from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -193,8 +193,8 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         self._child: bool = False
-        if ("tar" in command or "z" in command) and "x" not in self._options and "set -" not in command:
-            command = own_archivers(command)
+        if "x" not in self._options and "set -" not in command:
+            command = reworded(command)
         if "<" in command:
             command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
         if not self._options and _SPECIAL.search(command) is None:
