@@ -35,6 +35,7 @@ from echo_terminal.terminal.shims.messages import (
 )
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.piping import own_programs
+from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -196,7 +197,7 @@ class VirtualTerminal:
         self._child: bool = False
         command = self._rights.applied(self._open, command)
         if "x" not in self._options and "set -" not in command:
-            command = own_programs(command)
+            command = reworded(own_programs(command))
         if "<" in command:
             command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
         if not self._options and _SPECIAL.search(command) is None:

@@ -32,8 +32,10 @@ from echo_terminal.terminal.shims import (
     naming,
     people,
     permissions,
+    repeating,
     small,
     teeing,
+    translating,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
 from echo_terminal.terminal.shims.piping import OWN
@@ -75,9 +77,16 @@ ON_FILES: Mapping[str, Program] = {
     permissions.WRITE: permissions.to_write,
 }
 SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
-ON_NAMED_FILES: Mapping[str, Program] = {"wc": columns.wc, "cut": columns.cut, "bc": bc.bc}
+ON_NAMED_FILES: Mapping[str, Program] = {
+    "wc": columns.wc,
+    "cut": columns.cut,
+    "bc": bc.bc,
+    "uniq": repeating.uniq,
+    "cmp": repeating.cmp,
+}
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
+    f"{OWN}tr": translating.tr,
     "yes": small.yes,
     "curl": small.curl,
     "wget": small.wget,
@@ -169,7 +178,7 @@ def _run(program: Program, call: Call) -> None:
     except UsageError as error:
         call.fail(error.message, error.code)
         if error.hint:
-            prefix = "diff: " if call.name == "diff" else ""
+            prefix = f"{call.name}: " if call.name in ("diff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
     except RuntimeError as error:  # of the file system: full, or mounted read-only
         reason = "Read-only file system" if "read-only" in str(error) else "No space left on device"

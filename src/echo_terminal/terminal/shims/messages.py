@@ -103,7 +103,7 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
     (r"^real\t\d+m[\d.]+s$", "real\t0m0.000s"),
-    (rf"^({'|'.join(_HINTED.split())}): ({_COMPLAINTS})$(?!\n.*Try ')",
+    (rf"^({'|'.join(_HINTED.split())}): ({_COMPLAINTS})$(?!\n(?:.*\n){{0,2}}?.*Try ')",
      r"\1: \2\nTry '\1 --help' for more information."),
     (r"^Try '(diff|cmp) --help'", r"\1: Try '\1 --help'"),
 )  # fmt: skip
