@@ -11,6 +11,7 @@ repeat a name. They are ordinary values of ordinary Qwen3 weights and are traine
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Self
 
@@ -236,6 +237,17 @@ def init_copying_heads(model: Qwen3, generator: torch.Generator) -> None:
             norm.weight[slow] = gain
         second.qkv.weight[value_row : value_row + dim] = copy
         second.out.weight[:, :dim] = copy.T
+
+
+def fingerprint(model: nn.Module) -> int:
+    """A number that changes with the weights: the exact sum of each parameter's bits, read as integers, hashed.
+
+    Costs one pass over the weights. It is there to find weights that were not the expected ones, not to resist
+    an adversary: exchanging two values of one parameter leaves it as it is.
+    """
+    whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+    sums = torch.stack([p.detach().view(whole[p.element_size()]).sum() for p in model.parameters()])
+    return int.from_bytes(hashlib.sha256(sums.cpu().numpy().tobytes()).digest()[:8])
 
 
 def parameter_count(model: nn.Module) -> int:
