@@ -1,5 +1,7 @@
 """The ragged cache gives the log-probs that a plain forward pass gives, whatever the batch looks like."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -52,6 +54,25 @@ def largest_gap(engine: Engine, rows: list[tuple[list[int], list[float]]]) -> tu
 def test_generation_equals_training_logprobs(engine: Engine) -> None:
     gap, sampled = largest_gap(engine, play(engine, list(range(23))))
     assert gap < 1e-5 and sampled > 300
+
+
+def test_generation_and_training_are_one_function_up_to_rounding(engine: Engine) -> None:
+    """float64 leaves nothing of the gap, so that what float32 shows is rounding. Logits times 20 and a sharp
+    softmax: the gap of two float32 passes is that of either one to float64, and of the scale of the logits."""
+    exact = Engine(copy.deepcopy(engine.source).double(), [STOP], FORBIDDEN, LENGTH, graphs=engine.fixed)
+    for model in (engine.source, exact.source):
+        with torch.no_grad():
+            model.norm.weight.mul_(20)
+    assert largest_gap(exact, play(exact, list(range(23))))[0] < 1e-12
+    rows = play(engine, list(range(23)))
+    gap, _ = largest_gap(engine, rows)
+    to_exact, _ = largest_gap(exact, rows)
+    with torch.no_grad():
+        scale = max(
+            float(engine.source.logits(engine.source.hidden(torch.tensor([i]))).abs().max()) for i, _ in rows
+        )
+    assert scale > 20
+    assert gap < 100 * 2**-24 * scale and to_exact < 100 * 2**-24 * scale
 
 
 def test_a_row_does_not_depend_on_its_batch(engine: Engine) -> None:

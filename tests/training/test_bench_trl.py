@@ -10,7 +10,7 @@ from echo_terminal.training.grpo import Rollouts
 
 def test_tensors_hold_every_token_once(written) -> None:
     rows = [written("PPAAO", 10), written("PAOOA", 20)]
-    batch = bench_trl.tensors_of(Rollouts([], rows, [], []), [1.0, -1.0], pad=0)
+    batch = bench_trl.tensors_of(Rollouts([], rows, [], [], None), [1.0, -1.0], pad=0)
     assert batch["prompt_ids"].tolist() == [[10, 11], [0, 20]]
     assert batch["prompt_mask"].tolist() == [[1, 1], [0, 1]]
     assert batch["completion_ids"].tolist() == [[12, 13, 14, 0], [21, 22, 23, 24]]

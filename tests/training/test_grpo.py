@@ -13,7 +13,7 @@ import torch
 from echo_terminal.agent.episode import Episode
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.agent.transcript import Finish, Role
-from echo_terminal.policy.model import ModelParams
+from echo_terminal.policy.model import ModelParams, fingerprint
 from echo_terminal.policy.tokenizer import TokenizerParams, train_tokenizer
 from echo_terminal.policy.weights import Policy
 from echo_terminal.tasks.families import make_task
@@ -119,6 +119,21 @@ def test_generation_and_training_logprobs_agree(start: Policy) -> None:
     assert row["policy/clip_fraction"] == 0
 
 
+@pytest.mark.parametrize("precision", [None, torch.bfloat16], ids=["shared", "copied"])
+def test_rollouts_of_other_weights_are_refused(start: Policy, precision: torch.dtype | None) -> None:
+    """Case I03: an update on rollouts of the step before, and an engine whose copy was not brought up to date."""
+    t = trainer(start, echo(0.5), precision=precision)
+    _, first = t.step(0)
+    with pytest.raises(RuntimeError, match="step 1: the rollouts were sampled by other weights"):
+        t.parts_of(first, 1)
+    second = t.collect(1)
+    t.parts_of(second, 1)
+    with torch.no_grad():
+        t.policy.model.norm.weight[3] += 1e-6  # one value, its last bits
+    with pytest.raises(RuntimeError, match="sampled by other weights"):
+        t.parts_of(second, 1)
+
+
 def test_bfloat16_forward_passes_keep_float32_weights(start: Policy) -> None:
     """The path of a GPU: a bf16 copy samples, autocast scores. bf16 keeps 8 bits, so log-probs differ by some %."""
     t = trainer(start, echo(0.5), precision=torch.bfloat16)
@@ -179,7 +194,10 @@ def novice_rollouts(t: Trainer) -> Rollouts:
     for transcript in transcripts:
         transcript.scripted = False
         transcript.logprobs = [-1.0 if r == Role.ACTION else float("nan") for r in transcript.roles]
-    return Rollouts(tasks, transcripts, [float(i % 2) for i in range(12)], [i // 3 for i in range(12)])
+    version = fingerprint(t.policy.model)
+    return Rollouts(
+        tasks, transcripts, [float(i % 2) for i in range(12)], [i // 3 for i in range(12)], version
+    )
 
 
 @pytest.mark.parametrize("control", ["informative_left_out", "shuffled_outputs", "unrelated_text"])

@@ -25,7 +25,7 @@ ROWS_GRAIN, SPAN_GRAIN = 32, 256
 def action_logprobs(logits: Tensor, forbidden: Tensor, temperature: float | Tensor) -> Tensor:
     """Log-probs [N, V] of the sampling distribution: ``forbidden`` [F] ids removed, then divided by
     ``temperature``."""
-    scaled = logits.float()
+    scaled = logits if logits.dtype == torch.float64 else logits.float()
     if isinstance(temperature, Tensor) or temperature != 1.0:
         scaled = scaled / temperature
     if len(forbidden):
@@ -47,7 +47,7 @@ class Decoder:
         self.ids = torch.zeros(rows, dtype=torch.long, device=self.device)
         self.positions = torch.zeros(rows, dtype=torch.long, device=self.device)
         self.draws = torch.zeros(rows, dtype=torch.double, device=self.device)
-        self.temperature = torch.ones((), device=self.device)
+        self.temperature = torch.ones((), dtype=torch.double, device=self.device)
         self.hidden = torch.zeros(rows, p.hidden_size, dtype=weight.dtype, device=self.device)
         self.recorded: dict[tuple[int, int], Callable[[], tuple[Tensor, Tensor]]] = {}
         self.pool = torch.cuda.graph_pool_handle() if self.device.type == "cuda" else None

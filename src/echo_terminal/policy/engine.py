@@ -8,6 +8,12 @@ Sampling is by inverse transform: the token at position t of a rollout uses the 
 rollout's own stream, so what else is in the batch never changes a sample. Log-probs are those of the
 distribution that was sampled: temperature applied, forbidden ids removed; the trainer uses the same
 (``action_logprobs``), so that the ratio of equation 2 starts at 1.
+
+Starts at 1 up to rounding: the cache feeds one id at a time where the trainer feeds whole rows, so that sums are
+formed in another order. In float64 the two log-probs of a token agree to 1e-12, so that they are one function; in
+float32 each is as far from the float64 value as they are from each other. Both grow with the scale of the logits
+and with how sharply the heads attend, not with the rarity of the token: of a trained policy with logits up to 18,
+99 tokens in 100 differ by less than 4e-6, the worst in some 10^5 by 1.4e-4.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ import torch
 
 from echo_terminal.policy.decoder import Decoder, action_logprobs
 from echo_terminal.policy.groups import micro_batches
-from echo_terminal.policy.model import Qwen3
+from echo_terminal.policy.model import Qwen3, fingerprint
 
 PREFILL_TOKENS = {
     "cpu": 1024,
@@ -73,6 +79,7 @@ class Engine:
         self.forbidden = torch.tensor(list(forbidden_ids), dtype=torch.long, device=weight.device)
         self.fixed = weight.is_cuda if graphs is None else graphs
         self.live: Session | None = None
+        self.weights: int | None = None  # fingerprint of the weights that the latest session samples from
         self._decoder: Decoder | None = None
 
     def start(self, seeds: Sequence[int]) -> Session:
@@ -81,6 +88,7 @@ class Engine:
             with torch.no_grad():
                 for mine, theirs in zip(self.model.parameters(), self.source.parameters(), strict=True):
                     mine.copy_(theirs)
+        self.weights = fingerprint(self.source)
         self.live = Session(self, seeds)
         return self.live
 

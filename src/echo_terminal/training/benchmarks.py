@@ -20,7 +20,7 @@ from torch import Tensor
 from echo_terminal.agent.episode import Episode
 from echo_terminal.agent.prompt import HarnessParams
 from echo_terminal.policy.engine import Engine
-from echo_terminal.policy.model import ModelParams
+from echo_terminal.policy.model import ModelParams, fingerprint
 from echo_terminal.policy.rollout import rollout
 from echo_terminal.policy.tokenizer import TokenizerParams, train_tokenizer
 from echo_terminal.policy.weights import Policy, save_policy
@@ -109,7 +109,9 @@ def cost_of_the_term(pairs: int = 30) -> list[Row]:
 
 
 def plain_update(trainer: Trainer, rollouts: Rollouts) -> None:
-    """Step 1, in which nothing is measured beside the update itself (step 0 is a step of diagnostics)."""
+    """Step 1, in which nothing is measured beside the update itself (step 0 is a step of diagnostics). The same
+    rollouts serve again and again, so they pass for those of the present weights."""
+    rollouts.weights = fingerprint(trainer.policy.model)
     trainer.update(trainer.parts_of(rollouts, 1)[0], 1)
 
 

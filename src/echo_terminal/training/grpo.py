@@ -23,6 +23,7 @@ from echo_terminal.agent.transcript import Finish, Transcript
 from echo_terminal.config import StrictModel
 from echo_terminal.policy.engine import Engine
 from echo_terminal.policy.groups import micro_batches
+from echo_terminal.policy.model import fingerprint
 from echo_terminal.policy.rollout import rollout
 from echo_terminal.policy.scoring import action_scores, target_logprobs
 from echo_terminal.policy.weights import Policy
@@ -70,13 +71,15 @@ class TrainParams(StrictModel):
 class Rollouts:
     """One step's episodes in prompt order, ``group_size`` of each prompt.
 
-    A reward of None is a lost episode, or one that the objective may not grade.
+    A reward of None is a lost episode, or one that the objective may not grade. ``weights`` is the fingerprint of
+    the weights that sampled them.
     """
 
     tasks: list[Task]
     transcripts: list[Transcript]
     rewards: list[float | None]
     groups: list[int]
+    weights: int | None
 
 
 @dataclass
@@ -179,16 +182,20 @@ class Trainer:
         rewards: list[float | None] = [None] * len(tasks)
         if self.objective.needs_rewards:
             rewards = [None if lost(e.transcript) else float(e.grade().reward) for e in episodes]
-        return Rollouts(
-            tasks, [e.transcript for e in episodes], rewards, [i // size for i in range(len(tasks))]
-        )
+        groups = [i // size for i in range(len(tasks))]
+        return Rollouts(tasks, [e.transcript for e in episodes], rewards, groups, self.engine.weights)
 
     def parts_of(self, rollouts: Rollouts, step: int) -> tuple[list[Part], Advantages | None]:
         """Tensors of the rollouts that were not lost.
 
         Raises:
-            RuntimeError: every episode was lost.
+            RuntimeError: every episode was lost, or other weights than the present ones sampled them.
         """
+        if rollouts.weights != fingerprint(self.policy.model):
+            raise RuntimeError(
+                f"step {step}: the rollouts were sampled by other weights than those to be updated: the engine is "
+                "stale, or the rollouts belong to another step"
+            )
         objective, env = self.objective, self.objective.env_term
         keep = [i for i, t in enumerate(rollouts.transcripts) if not lost(t)]
         if not keep:
