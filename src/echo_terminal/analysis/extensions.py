@@ -246,7 +246,8 @@ def families(results: Results, paper: Path) -> Figure:
         axis.set_ylim(-0.5, tallest - 0.5)
         of_start = gains[gains["start"] == start]  # one scale a start, so that panels compare by eye
         low, high = min(0.0, of_start["low"].min()), max(0.0, of_start["high"].max())
-        axis.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+        room = 0.05 * max(1.0, high - low)
+        axis.set_xlim(low - room, high + room)
         axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}", fontsize=7)
     figure.supxlabel("ECHO − GRPO, points of pass@1", fontsize=8)
     style.legend(figure, axes.flat)

@@ -14,10 +14,8 @@ from typing import Any
 from echo_terminal.analysis import claims
 from echo_terminal.analysis.names import label
 from echo_terminal.analysis.render import DASH, Table, p_value
-from echo_terminal.analysis.results import WORLDS
+from echo_terminal.analysis.results import APART
 from echo_terminal.analysis.tables import table_of
-
-APART = ("smoke", *WORLDS)  # toys, and worlds of their own: they neither lend verdicts nor borrow any
 
 Rows = list[dict[str, Any]]
 
