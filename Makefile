@@ -4,7 +4,7 @@
 #   test-vllm the tests of the vLLM engine, for real on a CPU, in .venv-vllm (2 GB, some minutes)
 #   figures   every figure, table and the PDF from the results at hand, without training
 #   results   the digest of each result table
-#   site      a static site of the executed notebooks in site/
+#   site      a static site of the executed notebooks in site/: of every profile with results, or of PROFILE alone
 #   bench     every benchmark that this machine can run, into results/bench.json
 #   lint      ruff and mypy alone
 #   clean     delete .venv, checkpoints, caches and logs; results stay
@@ -45,7 +45,7 @@ bench: $(STAMP)
 	@exec echo-terminal bench
 
 site: $(STAMP)
-	@exec python -m echo_terminal.analysis.site $(PROFILE)
+	@exec python -m echo_terminal.analysis.site $(if $(filter file,$(origin PROFILE)),,$(PROFILE))
 
 lint: $(STAMP)
 	ruff check .

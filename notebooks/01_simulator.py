@@ -35,6 +35,7 @@ from IPython.display import Markdown, display
 from echo_terminal.agent.prompt import observation_pieces
 from echo_terminal.agent.tool_call import Call
 from echo_terminal.agent.transcript import Role
+from echo_terminal.analysis import fidelity
 from echo_terminal.analysis.statistics import wilson
 from echo_terminal.pipeline.processes import run_parallel
 from echo_terminal.pipeline.stage import Stage
@@ -109,7 +110,8 @@ if real:
     same = int((table["real bash"] == "the same").sum())
     display(
         Markdown(
-            f"Real bash did the same in **{same} of {len(rules)}** rows, working directory and status included."
+            f"Real bash did the same in **{same} of {len(rules)}** rows, working directory and status included; it differs in: "
+            f"{', '.join(table.loc[table['real bash'] != 'the same', 'rule']) or 'none'}."
         )
     )
 
@@ -156,57 +158,19 @@ oracles = [
 programs = {w for c in oracles for w in re.findall(r"(?:^|[|;&(]\s*)([a-z0-9_]+)", c)} | {"shell"}
 used = {f for f in frame["family"].unique() if programs & set(re.findall(r"[a-z0-9]+", f))}
 
-groups = {family: frame["family"] == family for family in sorted(frame["family"].unique())}
-groups |= {"families that tasks use": frame["family"].isin(used), "commands that fail": frame["fails"]}
-groups |= {"all": frame["family"].notna()}
-rows = []
-for name, chosen in groups.items():
-    exact, count = int(frame.loc[chosen, "exact"].sum()), int(chosen.sum())
-    interval = wilson(exact, count)
-    rows.append({"family": name, "exact": exact, "commands": count, "share": interval.value})
-    rows[-1] |= {"low": interval.low, "high": interval.high, "used by tasks": name in used}
-fidelity = pd.DataFrame(rows)
-unable = pd.Series([family for family, _ in left_out], dtype=object).value_counts()
-fidelity["not run"] = fidelity["family"].map(unable).fillna(0).astype(int)
-fidelity.loc[fidelity["family"] == "all", "not run"] = len(left_out)
-fidelity.to_csv(stage.output("fidelity.csv"), index=False)
-summary = fidelity.set_index("family")
-targets = {"families that tasks use": 0.97, "commands that fail": 0.90, "all": 0.93}
-said = "; ".join(
-    f"**{name}: {summary.loc[name, 'share']:.1%}** [{summary.loc[name, 'low']:.1%}, {summary.loc[name, 'high']:.1%}] of "
-    f"{summary.loc[name, 'commands']} (target {target:.0%}: {'reached' if summary.loc[name, 'share'] >= target else 'missed'})"
-    for name, target in targets.items()
-)
+table = fidelity.by_family(frame, used, [family for family, _ in left_out])
+table.to_csv(stage.output("fidelity.csv"), index=False)
 display(
     Markdown(
-        f"Exact agreement: {said}. Intervals are Wilson's; the corpus is a choice of ours, not a sample of what agents type."
+        f"Exact agreement: {fidelity.agreement(table)}. Intervals are Wilson's, as if commands were drawn by chance; the corpus is a choice of ours, not a "
+        "sample of what agents type, and commands of one family are alike, so they are too narrow. What is missed is listed below."
     )
 )
 if left_out:
     display(Markdown(f"{len(left_out)} commands were left out here: {left_out[0][1]}"))
 
 # %%
-shown = fidelity.iloc[:-3].sort_values("share")
-fig, ax = plt.subplots(figsize=(9, 6))
-for dark, colour, name in [(True, "#0072B2", "tasks use it"), (False, "#9CC9E5", "tasks do not use it")]:
-    rows = shown["used by tasks"] == dark
-    ax.barh(
-        [i for i, is_used in enumerate(rows) if is_used],
-        shown["share"][rows],
-        color=colour,
-        height=0.7,
-        label=name,
-    )
-ax.hlines(range(len(shown)), shown["low"], shown["high"], color="#222222", lw=1.2)
-ax.set_yticks(range(len(shown)), shown["family"])
-for i, row in enumerate(shown.itertuples()):
-    ax.text(1.01, i, f"{row.exact} of {row.commands}", va="center", fontsize=9)
-ax.axvline(summary.loc["all", "share"], color="#D55E00", ls="--", lw=1.2, label="all families")
-ax.set(xlim=(0, 1), xlabel="share exactly as real bash, with Wilson's interval", ylabel="")
-ax.set_title("Fidelity by family of commands", loc="left")
-ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.1), ncols=3, frameon=False)
-ax.grid(axis="y", visible=False)
-fig.tight_layout()
+fidelity.picture(table)
 plt.show()
 
 # %% [markdown]
@@ -332,15 +296,7 @@ if real:
 display(timings.round(1), Markdown(f"{said}. `make bench` measures this with care, docker included."))
 
 # %%
-fig, axes = plt.subplots(1, 3, figsize=(11, 1.1 + 0.5 * len(timings)), sharey=True)
-for ax, column in zip(axes, timings.columns[1:], strict=True):
-    ax.barh(timings["engine"], timings[column], color=["#0072B2", "#7F7F7F"][: len(timings)], height=0.6)
-    for i, value in enumerate(timings[column]):
-        ax.text(value, i, f" {value:,.1f}", va="center", fontsize=10)
-    ax.set(title=column, xscale="log", xlim=(timings[column].min() / 3, timings[column].max() * 6))
-    ax.grid(axis="y", visible=False)
-axes[0].invert_yaxis()
-fig.tight_layout()
+fidelity.speeds(timings)
 plt.show()
 
 # %% [markdown]

@@ -33,6 +33,7 @@ import seaborn as sns
 from IPython.display import HTML, Markdown, display
 
 from echo_terminal.agent.annotate import coloured
+from echo_terminal.analysis.statistics import wilson
 from echo_terminal.lake.evaluation_run import run_evaluation
 from echo_terminal.lake.rows import RunPoint
 from echo_terminal.pipeline.processes import run_parallel
@@ -47,6 +48,8 @@ from echo_terminal.training.starts import novice_episodes, novice_tasks
 stage = Stage.open("03_starting_policies", params_file)
 p = stage.params
 sns.set_theme(style="whitegrid", context="notebook")
+# The colours of analysis.names, written out: a new label there must not train everything anew.
+SHADES = {"base_small": "#222222", "base_medium": "#7570B3", "sft": "#8C564B", "actobs": "#E7298A"}
 
 # %% [markdown]
 # ## How is a base made?
@@ -112,6 +115,7 @@ grid = sns.relplot(
     x="step",
     y="loss",
     hue="policy",
+    palette=SHADES,
     col="phase",
     kind="line",
     height=2.6,
@@ -167,8 +171,13 @@ table = attempts.groupby(["start", "suite"])["reward"].agg(["mean", "count"]).re
 table.to_csv(stage.output("starts.csv"), index=False)
 display(table.pivot(index="start", columns="suite", values="mean").map("{:.3f}".format))
 val = table[table["suite"] == "val"].set_index("start")
-text = ", ".join(f"**{s}** passes {row['mean']:.1%} of {row['count']:.0f} tasks" for s, row in val.iterrows())
-display(Markdown(f"On `val`, one attempt each: {text}."))
+texts = []
+for name, row in val.iterrows():
+    share = wilson(round(row["mean"] * row["count"]), int(row["count"]))
+    texts.append(
+        f"**{name}** passes {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] of {row['count']:.0f} tasks"
+    )
+display(Markdown(f"On `val`, one attempt each: {', '.join(texts)} (Wilson's intervals over tasks)."))
 
 # %% [markdown]
 # ## By template
@@ -176,12 +185,26 @@ display(Markdown(f"On `val`, one attempt each: {text}."))
 # Site-tool templates need facts of the machine (which sub-command each tool wants). The generic ones need none.
 
 # %%
-by_template = (
-    attempts[attempts["suite"] == "val"].groupby(["start", "template"])["reward"].mean().reset_index()
-)
-ax = sns.barplot(by_template, y="template", x="reward", hue="start")
-ax.set(xlabel="pass rate, one attempt a task", ylabel="", xlim=(0, 1))
+of_val = attempts[attempts["suite"] == "val"].assign(reward=lambda d: d["reward"].eq(1))
+by_template = of_val.groupby(["start", "template"])["reward"].agg(["sum", "count"]).reset_index()
+templates = sorted(by_template["template"].unique())
+fig, ax = plt.subplots(figsize=(8, 0.9 + 0.5 * len(templates)), layout="constrained")
+for k, (name, rows) in enumerate(by_template.groupby("start")):
+    bounds = [wilson(row["sum"], row["count"]) for row in rows.to_dict("records")]
+    at = [templates.index(t) + 0.4 * (k - (len(starts) - 1) / 2) for t in rows["template"]]
+    ax.barh(at, [100 * b.value for b in bounds], 0.38, color=SHADES[name], label=name)
+    ax.hlines(at, [100 * b.low for b in bounds], [100 * b.high for b in bounds], color="black", lw=1)
+ax.set_yticks(range(len(templates)), templates)
+ax.set(xlabel="pass rate on val (%), one attempt a task", xlim=(0, 100))
+ax.grid(axis="y", visible=False)
+fig.legend(loc="outside right upper", frameon=False)
 plt.show()
+counts = by_template["count"]
+display(
+    Markdown(
+        f"Lines: Wilson's 95 % intervals over {counts.min()} to {counts.max()} tasks a template; one policy a start, so they do not speak of seeds."
+    )
+)
 
 # %% [markdown]
 # ## How large are they?

@@ -114,7 +114,10 @@ display(HTML(coloured(episode.transcript, tokenizer.decode)))
 
 # %%
 window = max(1, p.train.steps // 10)
-fig, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True)
+# As in analysis.names, written out: a new label there must not train everything anew.
+others = sns.color_palette("Set2", max(1, len(matched)))
+colours = dict(zip(sorted(matched), others, strict=False)) | {"grpo": "#D55E00", "echo": "#0072B2"}
+fig, axes = plt.subplots(2, 2, figsize=(11, 6), sharex=True, layout="constrained")
 panels = [
     ("reward_mean", "training pass rate"),
     ("env_ce_output", "CE of terminal output, own rollouts (nats)"),
@@ -124,12 +127,12 @@ panels = [
 for ax, (column, title) in zip(axes.flat, panels, strict=True):
     for name, rows in frame.groupby("objective"):
         series = rows.set_index("step")[column].dropna()
-        ax.plot(series.rolling(window if len(series) > window else 1, min_periods=1).mean(), label=name)
+        series = series.rolling(window if len(series) > window else 1, min_periods=1).mean()
+        ax.plot(series, color=colours[name], lw=2.2 if name == objective else 1.2, label=name)
     ax.set_title(title)
-axes[0, 0].legend()
+fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
 for ax in axes[1]:
     ax.set_xlabel("step")
-fig.tight_layout()
 plt.show()
 
 # %%
@@ -137,7 +140,8 @@ last = frame[frame["step"] > p.train.steps - window].groupby("objective")["rewar
 said = ", ".join(f"{name} {value:.1%}" for name, value in last.items())
 display(
     Markdown(
-        f"Mean training pass rate over the last {window} steps (temperature {p.train.temperature}, start {start}, seed {seed}): {said}."
+        f"Mean training pass rate over the last {window} steps (temperature {p.train.temperature}, start {start}, seed {seed}): {said}. One seed, on training tasks: whether the arms "
+        "differ is asked over seeds in notebooks 05 and 09. Lines are running means; a thick one is this notebook's run."
     )
 )
 
@@ -176,7 +180,8 @@ cost = pd.DataFrame(
 )
 cost = cost[cost["plain"]] if cost["plain"].any() else cost
 cost = cost.groupby("objective")[["rollout", "update"]].median()
-ax = cost.plot.barh(stacked=True, figsize=(7, 0.5 + 0.5 * len(cost)))
+ax = cost.plot.barh(stacked=True, figsize=(7, 0.9 + 0.4 * len(cost)), color=["#B0B0B0", "#555555"])
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 ax.set(xlabel="milliseconds for 1,000 tokens", ylabel="")
 plt.show()
 

@@ -30,6 +30,8 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown, display
 
+from echo_terminal.analysis.names import colour_of, in_order, label
+from echo_terminal.analysis.sentences import side, signed, with_bounds
 from echo_terminal.analysis.statistics import (
     bootstrap_difference,
     bootstrap_mean,
@@ -187,23 +189,35 @@ def gains_by(keys: list[str]) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "\u2212")
-
-
 gains = gains_by(["suite"])
 gains.to_csv(stage.output("gains.csv"), index=False)
 display(gains.round({"gain": 1, "low": 1, "high": 1, "p": 3}))
 for row in gains[gains["objective"] == "echo"].to_dict("records"):
-    known = (
-        "more" if row["low"] > 0 else "fewer" if row["high"] < 0 else "neither clearly more nor clearly fewer"
-    )
+    known = side(row["low"], row["high"], "fewer", "more", "neither clearly more nor clearly fewer")
     display(
         Markdown(
-            f"From `{row['start']}`, ECHO solves {known} tasks than GRPO on **{row['suite']}**: {signed(row['gain'])} points "
-            f"[{signed(row['low'])}, {signed(row['high'])}], {row['seeds']} seeds, {row['tasks']} tasks."
+            f"From {label(row['start'])}, ECHO solves {known} tasks than GRPO on **{row['suite']}**: "
+            f"{with_bounds(row['gain'], row['low'], row['high'], 1, ' points')}, {row['seeds']} seeds, {row['tasks']} tasks."
         )
     )
+
+# %% [markdown]
+# ## Does training help at all?
+#
+# Each trained arm minus the policy that it started from, on the same tasks. There is one starting policy, so only the trained runs' seeds are drawn.
+
+# %%
+for start, of_start in final.groupby("start"):
+    for suite, group in of_start.groupby("suite"):
+        before = pass_matrix(group[group["objective"] == "start"])
+        said = []
+        for objective in in_order(o for o in group["objective"].unique() if o in ("grpo", "echo")):
+            after = pass_matrix(group[group["objective"] == objective])
+            base = pd.concat([before] * len(after)).set_axis(after.index)
+            change = [100 * v for v in bootstrap_difference(after, base, strata(group, after))]
+            verdict = side(change[1], change[2], "worse than before", "better than before", "no clear change")
+            said.append(f"{label(objective)} {with_bounds(*change, 1, ' points')} ({verdict})")
+        display(Markdown(f"From {label(start)}, **{suite}**: {'; '.join(said)}."))
 
 # %% [markdown]
 # ## When do the arms part?
@@ -214,24 +228,32 @@ for row in gains[gains["objective"] == "echo"].to_dict("records"):
 trained = curve[curve["objective"] != "start"]
 zero = curve[curve["objective"] == "start"].drop(columns=["objective", "seed"])
 zero = zero.merge(trained[["start", "objective", "seed"]].drop_duplicates(), on="start")
-grid = sns.relplot(
-    pd.concat([zero, trained]),
-    x="step",
-    y="val_pass",
-    hue="objective",
-    hue_order=p.matrix.objectives,
-    col="start",
-    kind="line",
-    marker="o",
-    errorbar=("pi", 100),
-    height=3.6,
-    aspect=1.4,
+pairs = pd.concat([zero, trained])
+starts = list(p.matrix.starts)
+figure, axes = plt.subplots(
+    1, len(starts), figsize=(4.6 * len(starts) + 2, 3.6), sharey=True, squeeze=False, layout="constrained"
 )
-grid.set_axis_labels("training step", "pass rate on val").set_titles("{col_name}").set(ylim=(0, 1))
+for axis, start in zip(axes.flat, starts, strict=True):
+    for objective in in_order(p.matrix.objectives):
+        runs = pairs[(pairs["start"] == start) & (pairs["objective"] == objective)].groupby("step")[
+            "val_pass"
+        ]
+        axis.plot(100 * runs.mean(), "o-", ms=4, color=colour_of(objective), label=label(objective))
+        axis.fill_between(
+            list(runs.groups),
+            100 * runs.min(),
+            100 * runs.max(),
+            color=colour_of(objective),
+            alpha=0.18,
+            lw=0,
+        )
+    axis.set(title=label(start), xlabel="training step", ylim=(0, 103))
+axes[0, 0].set_ylabel("pass rate on val (%)")
+figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
 plt.show()
 by_seed = trained[trained["step"] == p.train.steps].groupby(["start", "objective"])["val_pass"]
 spread = "; ".join(
-    f"`{objective}` {rates.min():.2f} to {rates.max():.2f} over {len(rates)} seeds"
+    f"{label(objective)} from {label(start)} {rates.min():.0%} to {rates.max():.0%} over {len(rates)} seeds"
     for (start, objective), rates in by_seed
 )
 display(
@@ -255,13 +277,25 @@ for start, of_start in by_template.groupby("start"):
     figure, axis = plt.subplots(
         figsize=(7.5, 0.8 + (0.2 + 0.09 * len(others)) * len(names)), layout="constrained"
     )
-    for k, (objective, of_arm) in enumerate(of_start.groupby("objective", sort=False)):
+    for k, objective in enumerate(in_order(others)):
+        of_arm = of_start[of_start["objective"] == objective]
         at = [names.index(n) + 0.7 * ((k + 0.5) / len(others) - 0.5) for n in of_arm["label"]]
         spans = [of_arm["gain"] - of_arm["low"], of_arm["high"] - of_arm["gain"]]
-        axis.errorbar(of_arm["gain"], at, xerr=spans, fmt="o", markersize=4, elinewidth=1, label=objective)
+        axis.errorbar(
+            of_arm["gain"],
+            at,
+            xerr=spans,
+            fmt="o",
+            markersize=4,
+            elinewidth=1,
+            color=colour_of(objective),
+            label=label(objective),
+        )
     axis.axvline(0, color="0.2", linewidth=0.8)
     axis.set_yticks(range(len(names)), names)
-    axis.set(title=start, xlabel="gain over GRPO, points of pass@1 (95 % intervals over seeds and tasks)")
+    axis.set(
+        title=label(start), xlabel="gain over GRPO, points of pass@1 (95 % intervals over seeds and tasks)"
+    )
     if len(others) > 1:
         axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     plt.show()
@@ -274,4 +308,4 @@ for start, of_start in by_template[by_template["objective"] == "echo"].groupby("
         f"ECHO {word} where its interval leaves no doubt: {', '.join(of) or 'nowhere'}."
         for word, of in sure.items()
     ]
-    display(Markdown(f"From `{start}`, of {len(of_start)} templates: " + " ".join(lines)))
+    display(Markdown(f"From {label(start)}, of {len(of_start)} templates: " + " ".join(lines)))

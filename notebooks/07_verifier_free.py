@@ -29,6 +29,8 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown, display
 
+from echo_terminal.analysis.names import FILTERS
+from echo_terminal.analysis.sentences import side, with_bounds
 from echo_terminal.analysis.statistics import (
     bootstrap_difference,
     bootstrap_mean,
@@ -174,11 +176,11 @@ table.rename(columns={"evaluated_on": "evaluated on"}).to_csv(stage.output("chan
 
 def points(value, low, high):
     """A difference in points with its interval."""
-    return f"{100 * value:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]"
+    return with_bounds(100 * value, 100 * low, 100 * high, 1, " points")
 
 
 def verdict(low, high):
-    return "better" if low > 0 else "worse" if high < 0 else "no clear change"
+    return side(low, high, "worse", "better", "no clear change")
 
 
 def sentence(row):
@@ -199,6 +201,26 @@ display(
     )
 )
 display(table.round(3))
+arms = attempts[(attempts["start"] == v.start) & (attempts["step"].isin([0, p.train.steps]))]
+for row in on_target[on_target["filter"] == v.filters[0]].itertuples():
+    levels = arms[arms["suite"] == row.target].groupby("objective")["reward"].mean()
+    known = ", ".join(
+        f"{name} {levels[of]:.1%}"
+        for of, name in (("start", "before RL"), ("grpo", "GRPO"), ("echo", "ECHO"))
+        if of in levels
+    )
+    display(
+        Markdown(
+            f"For comparison, pass rates on {row.target} from the same start over all seeds: {known}; after ECHO and then {v.steps} steps without a verifier "
+            f"{row.after:.1%} (one run)."
+        )
+    )
+display(
+    Markdown(
+        "Caveat: the policy practises on the very tasks that it is then evaluated on, as in the paper, without their grading: what it learns may be those "
+        "tasks and their machines, not how to meet new ones. One run a line; no interval speaks of seeds."
+    )
+)
 
 # %%
 curve = []
@@ -221,9 +243,9 @@ for ax, target in zip(axes[0], targets, strict=True):
             100 * line["value"],
             spread,
             fmt="os^D"[place % 4] + ("-" if place == 0 else "--"),
-            color=f"C{place}",
+            color=FILTERS[keep][1] if keep in FILTERS else f"C{place}",
             capsize=2,
-            label=f"filter {keep}",
+            label=FILTERS[keep][0] if keep in FILTERS else keep,
         )
     ax.set(title=f"target {target}", xlabel="env-only step", ylim=(0, 100))
 axes[0][0].set_ylabel("pass rate on the target (%)")

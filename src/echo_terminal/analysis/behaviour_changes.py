@@ -6,7 +6,7 @@ the interval speaks of tasks alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,18 @@ Totals = tuple[Matrix, Matrix]  # numerators and denominators, [seed × task]
 
 
 def changes(
-    sums: Sequence[pd.DataFrame], base: str = "grpo", other: str = "echo", draws: int = DRAWS, seed: int = 0
+    sums: Sequence[pd.DataFrame],
+    base: str = "grpo",
+    other: str = "echo",
+    draws: int = DRAWS,
+    seed: int = 0,
+    templates: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """``other`` − ``base`` by start, suite and statistic.
 
     Args:
         sums: collected ``attempt_sums``, ``turn_sums`` and ``repeat_sums``, grouped by ``behaviour.BY``.
+        templates: template by task: tasks are then drawn within their template, as pass rates' are.
 
     Returns: Rows of start, suite, statistic, ``base`` and ``other`` (their ratios over the common seeds), change, low,
     high (percentile interval), seeds, tasks. A statistic that one arm cannot have (denominator 0) has no row.
@@ -38,7 +44,8 @@ def changes(
             if not seeds:
                 continue
             rng = np.random.default_rng(seed)
-            weights = resample(len(seeds), None, draws, rng), resample(len(tasks), None, draws, rng)
+            strata = [templates[t] for t in tasks] if templates else None
+            weights = resample(len(seeds), None, draws, rng), resample(len(tasks), strata, draws, rng)
             for statistic, pair in present.items():
                 totals = {o: _totals(arm, pair, seeds, tasks) for o, arm in arms.items()}
                 if any(below.sum() == 0 for _, below in totals.values()):
@@ -55,6 +62,40 @@ def changes(
     rows.sort(key=lambda r: (r["start"], r["suite"], order.index(r["statistic"])))
     columns = ("start", "suite", "statistic", base, other, "change", "low", "high", "seeds", "tasks")
     return pd.DataFrame(rows, columns=list(columns))
+
+
+def command_shares(
+    mix: pd.DataFrame, site_tools: Collection[str], least: float = 0.005, most: int = 10
+) -> pd.DataFrame:
+    """Share of each program in the commands of an arm, in percent, by start, objective and program.
+
+    Site tools count as one program. Programs below ``least`` of all commands, and all but the ``most`` frequent, are
+    ``others``: they are typing errors, most of them.
+
+    Args:
+        mix: rows of ``behaviour.report``'s ``command_mix``.
+    """
+    program = mix["program"].where(~mix["program"].isin(site_tools), "site tool").replace("", "(unclear)")
+    of_all = mix["commands"].groupby(program).sum()
+    common = of_all[of_all >= least * of_all.sum()].nlargest(most).index
+    mix = mix.assign(program=program.where(program.isin(common), "others"))
+    found = mix.groupby(["start", "objective", "program"])[["commands", "errors"]].sum().reset_index()
+    totals = found.groupby(["start", "objective"])["commands"].transform("sum")
+    return found.assign(share=100 * found["commands"] / totals)
+
+
+def solved_by_step(first: pd.DataFrame, steps: Sequence[int]) -> pd.DataFrame:
+    """Share of tasks solved at least once up to each step, in percent, by run.
+
+    Args:
+        first: rows of run and task with ``first_success``, the step of the first passed attempt (NaN: never).
+    """
+    return pd.DataFrame(
+        {"start": start, "objective": objective, "seed": seed, "step": step}
+        | {"solved": 100 * (run["first_success"] <= step).mean()}
+        for (start, objective, seed), run in first.groupby(["start", "objective", "seed"])
+        for step in steps
+    )
 
 
 def _totals(arm: pd.DataFrame, columns: tuple[str, str], seeds: list[int], tasks: list[str]) -> Totals:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from echo_terminal.analysis import extensions, figures, overview
+from echo_terminal.analysis import extensions, figures, overview, worlds
 from echo_terminal.analysis.results import Results
 
 
@@ -81,9 +81,17 @@ FIGURES: dict[str, Entry] = {
         " Hollow marks: the paper's final rates.",
         "05_evaluate",
     ),
+    "when": Entry(
+        worlds.when,
+        "Figure 8",
+        "When does it help: pass rates of both arms and the gain over GRPO as a function of what outputs "
+        "reveal, from one start; 95 % intervals over seeds and tasks, small points single seeds. Silent usage "
+        "lines and a new machine for every task are profiles of their own, with a base of their own.",
+        "05_evaluate",
+    ),
     "families": Entry(
         extensions.families,
-        "Figure 8",
+        "Figure 9",
         "Where ECHO helps and where it does not: gain over GRPO by task template, {seeds}, {tries} tries a "
         "task, 95 % intervals over seeds and tasks. val and itd play on the training machine, itd_machine on "
         "machines never seen.",
@@ -91,41 +99,41 @@ FIGURES: dict[str, Entry] = {
     ),
     "controls": Entry(
         extensions.controls,
-        "Figure 9",
+        "Figure 10",
         "Controls beside GRPO and ECHO, {controls_seeds}: means with 95 % intervals over seeds and tasks, small "
         "points single seeds, dotted ECHO's mean. Suites on which no attempt passes are left out.",
         "05_evaluate",
     ),
     "objectives": Entry(
         extensions.objectives,
-        "Figure 10",
+        "Figure 11",
         "Gain over GRPO of every other objective that was run, {seeds}, 95 % intervals over seeds and tasks.",
         "05_evaluate",
     ),
     "lambda": Entry(
         extensions.lambda_collapse,
-        "Figure 11",
+        "Figure 12",
         "Pass rate and unfinished attempts against λ, {sweeps_seeds}; λ = 0 is GRPO; bands: 95 % intervals "
         "over seeds and tasks.",
         "05_evaluate",
     ),
     "gradients": Entry(
         extensions.gradients,
-        "Figure 12",
+        "Figure 13",
         "Cosine of the two terms' gradients under ECHO, and the norm of the environment term's, before λ, "
         "over the policy term's; {seeds}, bands: lowest to highest.",
         "04_train",
     ),
     "prediction": Entry(
         extensions.ce_and_passing,
-        "Figure 13",
+        "Figure 14",
         "Held-out cross-entropy and pass rate: a point is one run at one evaluated step; {ce_seeds}. Suites "
         "on which no attempt passes are left out.",
         "06_heldout_ce",
     ),
     "forecast": Entry(
         extensions.calibration,
-        "Figure 14",
+        "Figure 15",
         "Forecast of a command's success against its frequency: {forecasts} forecasts over {forecast_seeds}; "
         "areas grow with the number of forecasts; dotted: perfect calibration.",
         "06_heldout_ce",

@@ -23,10 +23,11 @@ from pydantic import Field
 
 from echo_terminal.analysis import statistics
 from echo_terminal.analysis.estimates import METRICS, Estimate
+from echo_terminal.analysis.names import label
 from echo_terminal.analysis.render import DASH, Table, number, p_value, with_interval
 from echo_terminal.analysis.results import NotRun, Results
 from echo_terminal.analysis.statistics import Interval
-from echo_terminal.analysis.tables import label, table_of
+from echo_terminal.analysis.tables import table_of
 from echo_terminal.config import StrictModel
 
 ALPHA = 0.05

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from echo_terminal.analysis import measures, statistics
+from echo_terminal.analysis import measures, statistics, worlds
 from echo_terminal.analysis import results as r
 from echo_terminal.analysis.results import NotRun, Results
 from echo_terminal.analysis.statistics import Interval
@@ -230,6 +230,21 @@ def control_gap(results: Results, start: str, suite: str, variant: str, against:
     return _estimate(interval, p, min(len(a), len(b)), min(a.shape[1], b.shape[1]), 100.0, "mann-whitney")
 
 
+def world_gain(results: Results, start: str, world: str, suite: str, tools: str) -> Estimate:
+    """ECHO − GRPO in another world (``results.WORLDS``), pass@1 in points."""
+    of = worlds.arms(results, start, worlds.Condition("", world, suite, tools))
+    return _paired_points(of.echo, of.grpo, of.strata)
+
+
+def world_contrast(results: Results, start: str, world: str, suite: str, tools: str) -> Estimate:
+    """The gain in another world − the gain here, in points; unpaired, since worlds share no run."""
+    there = worlds.arms(results, start, worlds.Condition("", world, suite, tools))
+    here = worlds.arms(results, start, worlds.Condition("", "", suite, tools))
+    interval, p = worlds.contrast(there, here)
+    seeds, tasks = min(len(there.echo), len(here.echo)), there.echo.shape[1] + here.echo.shape[1]
+    return _estimate(interval, p, seeds, tasks, test="mann-whitney")
+
+
 def _spearman(x: np.ndarray) -> float:
     """Spearman's ρ of the two columns of ``x``."""
     return float(np.corrcoef(stats.rankdata(x[:, 0]), stats.rankdata(x[:, 1]))[0, 1])
@@ -248,6 +263,8 @@ def ce_predicts(results: Results, start: str, suite: str) -> Estimate:
         x = np.concatenate([runs[i] for i in rng.integers(0, len(runs), len(runs))])
         if np.ptp(x[:, 0]) and np.ptp(x[:, 1]):
             draws.append(_spearman(x))
+    if not draws:
+        raise NotRun("held-out CE or pass rate is the same at every checkpoint")
     interval = statistics.percentile(_spearman(np.concatenate(runs)), np.array(draws))
     return _estimate(interval, NAN, points["seed"].nunique(), 0)
 
@@ -291,6 +308,7 @@ METRICS: dict[str, Callable[..., Estimate]] = {
     for f in (
         pass_gain, solved_gain, family_contrast, ce_gap, ce_change, speed_up, share_closed, behaviour_change,
         env_only_change, filter_gain, training_change, training_gap, training_mean, level_gap, control_gap,
+        world_gain, world_contrast,
         ce_predicts, forecast_gap, spread_ratio, benchmark,
     )
 }  # fmt: skip

@@ -10,16 +10,8 @@ from matplotlib.figure import Figure
 
 from echo_terminal.analysis import measures, statistics, style
 from echo_terminal.analysis import results as r
+from echo_terminal.analysis.names import PLAIN, colour_of, in_order, label
 from echo_terminal.analysis.results import NotRun, Results
-from echo_terminal.analysis.tables import label
-
-VARIANT_TITLES = {
-    "masked_facts": "ECHO without the facts",
-    "shuffled": "shuffled outputs",
-    "unrelated": "unrelated text",
-    "silent_usage": "silent usage lines",
-    "random_machine": "new machine every task",
-}
 
 
 def lambda_collapse(results: Results, paper: Path) -> Figure:
@@ -56,7 +48,8 @@ def lambda_collapse(results: Results, paper: Path) -> Figure:
                 linewidth=0,
             )
         axis.set_xticks(range(len(levels)), [f"{v:g}" for v in levels])
-        axis.set(title=suite, xlabel="λ (equally spaced)", ylim=(0, None))
+        axis.set(title=suite, xlabel="λ (equally spaced)")
+        style.from_zero(axis)
     axes[0, 0].set_ylabel("attempts, %")
     style.legend(figure, axes.flat)
     return figure
@@ -66,19 +59,19 @@ def objectives(results: Results, paper: Path) -> Figure:
     """Gain over GRPO of every other objective, by suite; ECHO's in its own colour."""
     gains = measures.objective_gains(results)
     panels = list(dict.fromkeys(zip(gains["start"], gains["suite"], strict=True)))
-    names = list(dict.fromkeys(gains["objective"]))[::-1]
+    names = in_order(gains["objective"])[::-1]
     columns = min(4, len(panels))
     figure, axes = style.grid(-(-len(panels) // columns), columns, 0.6 + 0.14 * len(names))
     for axis in axes.flat[len(panels) :]:
         axis.axis("off")
     for k, (axis, (start, suite)) in enumerate(zip(axes.flat, panels, strict=False)):
         for row in gains[(gains["start"] == start) & (gains["suite"] == suite)].to_dict("records"):
-            colour = style.COLOURS["echo" if row["objective"] == "echo" else "start"]
+            colour = style.COLOURS.get(row["objective"], PLAIN)
             at = names.index(row["objective"])
             axis.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=0.8)
             axis.plot(row["gain"], at, "o", color=colour)
         axis.axvline(0, color="#333333", linewidth=0.6)
-        titles = [VARIANT_TITLES.get(name, label(name)) for name in names]
+        titles = [label(name) for name in names]
         axis.set_yticks(range(len(names)), titles if k % columns == 0 else [], fontsize=6)
         axis.set_ylim(-0.6, len(names) - 0.4)
         axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}")
@@ -110,7 +103,7 @@ def ce_and_passing(results: Results, paper: Path) -> Figure:
         axis.set_title(suite)
         middle = sum(axis.get_xlim()) / 2  # a twentieth of a nat at least: less is no difference to show
         axis.set_xlim(min(axis.get_xlim()[0], middle - 0.025), max(axis.get_xlim()[1], middle + 0.025))
-        axis.set_ylim(min(0.0, axis.get_ylim()[0]), max(5.0, axis.get_ylim()[1]))
+        style.from_zero(axis)
     axes[0, 0].set_ylabel("pass rate, %")
     figure.supxlabel("held-out cross-entropy, nats a token", fontsize=8)
     style.legend(figure, axes.flat, 4)
@@ -124,12 +117,17 @@ def gradients(results: Results, paper: Path) -> Figure:
         raise NotRun("gradient cosines are not logged in this profile")
     steps = steps.assign(ratio=measures.norm_ratio(steps))
     figure, axes = style.grid(1, 2, 1.6)
-    for k, start in enumerate(r.ordered(steps["start"].unique(), r.STARTS)):
+    for start in r.ordered(steps["start"].unique(), r.STARTS):
         for axis, column in zip(axes.flat, ("grad_cosine", "ratio"), strict=True):
             runs = steps[steps["start"] == start].pivot(index="seed", columns="step", values=column)
-            axis.plot(runs.columns, runs.mean(axis=0), color=f"C{k}", label=label(start))
+            axis.plot(runs.columns, runs.mean(axis=0), color=colour_of(start), label=label(start))
             axis.fill_between(
-                runs.columns, runs.min(axis=0), runs.max(axis=0), color=f"C{k}", alpha=0.18, linewidth=0
+                runs.columns,
+                runs.min(axis=0),
+                runs.max(axis=0),
+                color=colour_of(start),
+                alpha=0.18,
+                linewidth=0,
             )
     axes[0, 0].axhline(0, color="#333333", linewidth=0.6)
     axes[0, 0].set(xlabel="training step", ylabel="cosine", ylim=(-1, 1))
@@ -143,7 +141,7 @@ def gradients(results: Results, paper: Path) -> Figure:
 def calibration(results: Results, paper: Path) -> Figure:
     """Forecast of a command's success against how often it succeeded, over all seeds."""
     rows = results.get("forecast").dropna(subset=["mean_probability", "success_rate"])
-    rows = rows[rows["count"] > 0]
+    rows = rows[(rows["count"] > 0) & rows["objective"].isin(("grpo", "echo"))]
     starts = r.ordered(rows["start"].unique(), r.STARTS)
     figure, axes = style.grid(1, len(starts), 1.9, style.WIDE if len(starts) > 1 else style.NARROW)
     for axis, start in zip(axes.flat, starts, strict=True):
@@ -172,7 +170,7 @@ def calibration(results: Results, paper: Path) -> Figure:
                 linewidth=0,
                 label=label(objective),
             )
-        axis.set(title=label(start), xlabel="forecast", xlim=(0, 1), ylim=(-0.03, 1.03))
+        axis.set(title=label(start), xlabel="forecast", xlim=(-0.05, 1.06), ylim=(-0.05, 1.06))
     axes[0, 0].set_ylabel("share that succeeded")
     style.legend(figure, axes.flat)
     return figure
@@ -180,10 +178,12 @@ def calibration(results: Results, paper: Path) -> Figure:
 
 def controls(results: Results, paper: Path) -> Figure:
     """Pass rate of the controls beside GRPO and ECHO, by suite: mean with a 95 % interval, small points are seeds."""
-    order = r.ordered(results.get("controls")["variant"].unique(), tuple(VARIANT_TITLES))
+    order = in_order(results.get("controls")["variant"].unique())
+    found = measures.control_arms(results)
+    suites = r.ordered({suite for _, suite in found}, r.SUITES)
     panels = {
         key: arms
-        for key, arms in measures.control_arms(results).items()
+        for key, arms in sorted(found.items(), key=lambda item: (item[0][0], suites.index(item[0][1])))
         if any(m.any(axis=None) for m in arms.values())
     }
     names = ["grpo", "echo", *order]
@@ -193,23 +193,24 @@ def controls(results: Results, paper: Path) -> Figure:
             if name not in arms:
                 continue
             value = statistics.bootstrap_mean(arms[name])
-            colour = style.COLOURS.get(name, style.COLOURS["start"])
-            axis.plot([100 * value.low, 100 * value.high], [at, at], color=colour, linewidth=0.8)
-            axis.plot(100 * value.value, at, "o", color=colour, markersize=4.5)
+            shade = style.COLOURS.get(name, PLAIN)
+            axis.plot([100 * value.low, 100 * value.high], [at, at], color=shade, linewidth=0.8)
+            axis.plot(100 * value.value, at, "o", color=shade, markersize=4.5)
             axis.plot(
                 100 * arms[name].mean(axis=1),
                 [at + 0.22] * len(arms[name]),
                 ".",
-                color=colour,
+                color=shade,
                 markersize=2.5,
             )
         axis.axvline(
             100 * arms["echo"].to_numpy().mean(), color=style.COLOURS["echo"], linewidth=0.6, linestyle=":"
         )
-        titles = [VARIANT_TITLES.get(n, label(n)) for n in names]
+        titles = [label(n) for n in names]
         axis.set_yticks(range(len(names)), titles if k == 0 else [], fontsize=6)
         axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.set_xlim(0, None)
+        widest = max(5.0, axis.dataLim.xmax)
+        axis.set_xlim(-0.05 * widest, 1.05 * widest)
         axis.set_title(suite if len({s for s, _ in panels}) == 1 else f"{label(start)}: {suite}")
     figure.supxlabel("pass rate, %", fontsize=8)
     return figure
@@ -229,15 +230,25 @@ def families(results: Results, paper: Path) -> Figure:
         lines = lines.sort_values(["site", "gain"]).reset_index(drop=True)
         for site, name in ((True, "the machine's own tools"), (False, "generic tools")):
             part = lines[lines["site"] == site]
-            colour = style.COLOURS["echo" if site else "start"]
+            shade = style.COLOURS["echo"] if site else "#333333"
             spread = [part["gain"] - part["low"], part["high"] - part["gain"]]
             axis.errorbar(
-                part["gain"], part.index, xerr=spread, fmt="o", color=colour, elinewidth=0.8, label=name
+                part["gain"],
+                part.index,
+                xerr=spread,
+                fmt="o" if site else "D",
+                color=shade,
+                elinewidth=0.8,
+                label=name,
             )
         axis.axvline(0, color="#333333", linewidth=0.6)
         axis.set_yticks(range(len(lines)), lines["template"], fontsize=6)
         axis.set_ylim(-0.5, tallest - 0.5)
-        axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}")
+        of_start = gains[gains["start"] == start]  # one scale a start, so that panels compare by eye
+        low, high = min(0.0, of_start["low"].min()), max(0.0, of_start["high"].max())
+        room = 0.05 * max(1.0, high - low)
+        axis.set_xlim(low - room, high + room)
+        axis.set_title(suite if len(results.starts) == 1 else f"{label(start)}: {suite}", fontsize=7)
     figure.supxlabel("ECHO − GRPO, points of pass@1", fontsize=8)
     style.legend(figure, axes.flat)
     return figure

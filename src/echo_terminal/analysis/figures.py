@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 
 from echo_terminal.analysis import measures, published, style
 from echo_terminal.analysis import results as r
+from echo_terminal.analysis.names import FILTERS, PLAIN, label
 from echo_terminal.analysis.render import number
 from echo_terminal.analysis.results import NotRun, Results
-from echo_terminal.analysis.tables import MODEL_OF, PUBLISHED_SUITE, SUITE_OF, label
+from echo_terminal.analysis.tables import MODEL_OF, PUBLISHED_SUITE, SUITE_OF
 
 CURVE_SUITES = ("val", "itd", "itd_machine", "lite")
 
@@ -56,7 +57,7 @@ def _pass_curves(results: Results, starts: list[str], paper: Path) -> Figure:
             if all((runs == 0).all(axis=None) for runs in panels[start, column].values()):
                 axis.text(0.5, 0.6, "no attempt passes", ha="center", transform=axis.transAxes, fontsize=7)
             axis.set_title(f"{label(start)}: {column}" if len(rows) > 1 else column)
-            axis.set_ylim(0, max(5.0, axis.get_ylim()[1]))
+            style.from_zero(axis)
             style.step_axis(axis)
             if i == len(rows) - 1:
                 axis.set_xlabel("training step")
@@ -181,18 +182,15 @@ def env_only(results: Results, paper: Path) -> Figure:
     targets = r.ordered(rows["target_suite"].unique(), r.SUITES)
     figure, axes = style.grid(1, len(targets), 1.6)
     theirs = published.load("table4", paper)
-    names = r.ordered(rows["filter"].unique(), ("none",))
-    colours = dict(
-        zip(names, (style.COLOURS["start"], style.COLOURS["env_only"], style.COLOURS["accent"]), strict=False)
-    )
+    names = r.ordered(rows["filter"].unique(), tuple(FILTERS))
     for axis, target in zip(axes.flat, targets, strict=True):
-        for i, (name, colour) in enumerate(colours.items()):
+        for i, name in enumerate(names):
             run = rows[(rows["target_suite"] == target) & (rows["filter"] == name)].sort_values("step")
             if run.empty:
                 continue
             bounds = [measures.wilson_of(row) for row in run.to_dict("records")]
             low, high = ([100 * b[k] for b in bounds] for k in (1, 2))
-            text = "all rollouts" if name == "none" else name.replace("_", " ")
+            text, colour = FILTERS.get(name, (name.replace("_", " "), PLAIN))
             axis.plot(run["step"], 100 * run["pass_rate"], marker="^s"[i % 2], color=colour, label=text)
             axis.fill_between(run["step"], low, high, color=colour, alpha=0.15, linewidth=0)
         first = rows[(rows["target_suite"] == target) & (rows["step"] == 0)]["pass_rate"].iloc[0]
@@ -201,8 +199,10 @@ def env_only(results: Results, paper: Path) -> Figure:
             axis.axhline(level, linestyle=":", color=colour, label="the paper's change")
             text = f"{number(line['delta_target_pp'], sign=True)} ({line['target']})"
             axis.text(
-                0.02, level, text, color=colour, fontsize=6, va="bottom", transform=axis.get_yaxis_transform()
-            )
+                0.98, level, text, color=colour, fontsize=6, ha="right", va="bottom",
+                transform=axis.get_yaxis_transform(),
+                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
+            )  # fmt: skip
         axis.set(title=target, xlabel="env-only step")
         style.step_axis(axis)
     axes[0, 0].set_ylabel("pass rate, %")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from echo_terminal.analysis import claims, render, verdicts
-from echo_terminal.analysis.tables import label
+from echo_terminal.analysis.names import label
 
 HEADLINE = (  # (claim, what its effect is a change of)
     ("site-gain", "on tasks that need the machine's own tools"),

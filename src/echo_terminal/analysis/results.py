@@ -44,6 +44,7 @@ WORLDS = {
     "silent": "silent_usage",
     "random": "random_machine",
 }  # profile in a world of its own: control that it is
+APART = ("smoke", *WORLDS)  # toys, and worlds of their own: they neither lend to other profiles nor borrow
 REQUIRED = ("attempts", "train_steps", "heldout_ce")
 MADE_BY = {  # what a profile lacks where it has no such file
     "verifier_free": "training without a verifier",
@@ -121,21 +122,41 @@ def load(folder: Path) -> Results:
         if lacking:
             raise ValueError(f"{path} lacks {', '.join(lacking)}: run its stage again")
         frames[name] = frame
-    if "controls" in frames:
-        frames["controls"] = pd.concat([frames["controls"], *_worlds(folder.parent)], ignore_index=True)
+    worlds = [] if folder.name in APART else _worlds(folder.parent)
+    if worlds:
+        frames["worlds"] = pd.concat(worlds, ignore_index=True)
+        if "controls" in frames:  # ECHO in another world is a control of ECHO here
+            echo = last_rows(frames["worlds"].query("objective == 'echo'"), "variant")
+            frames["controls"] = pd.concat([frames["controls"], echo], ignore_index=True)
     bench = folder.parent / "bench.json"
     rows = json.loads(bench.read_text(encoding="utf-8")) if bench.exists() else []
     return Results(folder.name, frames, {row["name"]: float(row["value"]) for row in rows})
 
 
 def _worlds(root: Path) -> list[pd.DataFrame]:
-    """ECHO's last attempts in each profile of ``WORLDS`` that was run, as a control of that name."""
+    """Attempts of both arms in each profile of ``WORLDS`` that was run, with the column ``variant``."""
     found = []
     for profile, variant in WORLDS.items():
         for path in (root / profile).glob("*/attempts.parquet"):
             rows = pd.read_parquet(path)
-            found.append(last_rows(rows[rows["objective"] == "echo"]).assign(variant=variant))
+            found.append(rows[rows["objective"].isin(("grpo", "echo"))].assign(variant=variant))
     return found
+
+
+def world_rows(results: Results, variant: str) -> pd.DataFrame:
+    """Attempts of both arms in a world of ``WORLDS``.
+
+    Raises:
+        NotRun: its profile was not run, or this profile is not compared with others.
+    """
+    if results.profile in APART:
+        raise NotRun("this profile is not compared with other worlds")
+    frame = results.frames.get("worlds")
+    rows = frame[frame["variant"] == variant] if frame is not None else pd.DataFrame()
+    if rows.empty:
+        profile = next(name for name, world in WORLDS.items() if world == variant)
+        raise NotRun(f"the profile {profile} was not run")
+    return rows
 
 
 def select(frame: pd.DataFrame, **values: object) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -194,17 +195,42 @@ def build(paper_dir: Path, executed_dir: Path, out_dir: Path) -> list[Path]:
     return [index, *pages]
 
 
-def main(profile: str) -> None:
-    """``make site``: the site of a profile, in ``site/<profile>``."""
-    paper, executed, out = (
-        Path(f"results/{profile}/09_paper"),
-        Path(f"executed/{profile}"),
-        Path(f"site/{profile}"),
-    )
-    if not (paper / "values.json").exists():
-        sys.exit(f"error: {paper} holds no finished paper: run make repro PROFILE={profile} first")
-    pages = build(paper, executed, out)
-    print(f"{len(pages)} pages: open {pages[0]}")
+def finished(results: Path) -> list[str]:
+    """Profiles whose paper is finished, the default one first."""
+    names = {path.parts[-3] for path in results.glob("*/09_paper/values.json")}
+    return sorted(names, key=lambda name: (name != "cpu", name))
+
+
+def front(root: Path) -> Path:
+    """The page that leads to the site of every profile in ``root``, with its verdicts counted."""
+    entries = []
+    for name in sorted(
+        (path.parent.name for path in root.glob("*/index.html")), key=lambda n: (n != "cpu", n)
+    ):
+        tally = re.search(
+            r"<p>(.*?): one judgement", (root / name / "index.html").read_text(encoding="utf-8")
+        )
+        entries.append(
+            f'<li><a href="{name}/index.html">Profile {html.escape(name)}</a>: {tally[1] if tally else ""}</li>'
+        )
+    (root / "style.css").write_text(STYLE + "\n", encoding="utf-8")
+    body = f"<h1>ECHO in miniature</h1><p>One site a profile; verdicts as judged there.</p><ul>{''.join(entries)}</ul>"
+    (root / "index.html").write_text(page("ECHO in miniature", body, []), encoding="utf-8")
+    return root / "index.html"
+
+
+def main(names: Sequence[str]) -> None:
+    """``make site``: the sites of these profiles, or of all that have results, below ``site/``, and their front."""
+    wanted = list(names) or finished(Path("results"))
+    if not wanted:
+        sys.exit("error: no profile has a finished paper: run make repro first")
+    for profile in wanted:
+        paper = Path(f"results/{profile}/09_paper")
+        if not (paper / "values.json").exists():
+            sys.exit(f"error: {paper} holds no finished paper: run make repro PROFILE={profile} first")
+        pages = build(paper, Path(f"executed/{profile}"), Path(f"site/{profile}"))
+        print(f"profile {profile}: {len(pages)} pages")
+    print(f"open {front(Path('site'))}")
 
 
 class _Links(HTMLParser):
@@ -230,6 +256,4 @@ def check_links(pages: list[Path]) -> list[str]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m echo_terminal.analysis.site PROFILE")
-    main(sys.argv[1])
+    main(sys.argv[1:])

@@ -21,17 +21,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from echo_terminal.analysis.names import OBJECTIVES, colour_of, marker_of
+
 WIDE, NARROW = 6.5, 3.4
-COLOURS = {
-    "start": "#7F7F7F",
-    "grpo": "#D55E00",
-    "echo": "#0072B2",
-    "env_only": "#009E73",
-    "published": "#CC79A7",
-    "accent": "#E69F00",
-}
+COLOURS = {name: colour_of(name) for name in OBJECTIVES} | {"published": "#CC79A7", "accent": "#E69F00"}
 LINES = {"grpo": "--", "echo": "-", "env_only": "-."}
-MARKERS = {"grpo": "s", "echo": "o", "env_only": "^", "start": "D"}
+MARKERS = {name: marker_of(name) for name in OBJECTIVES}
 PUBLISHED_NOTE = "paper (another scale)"
 
 
@@ -88,14 +83,20 @@ def legend(figure: Figure, axes: Iterable[Axes], columns: int = 6) -> None:
 def curve(axis: Axes, runs: pd.DataFrame, objective: str, name: str, scale: float = 1.0) -> None:
     """Runs [seed × step] of one arm: the mean as a line, the range over seeds as a band."""
     runs = runs.dropna(axis=1)
-    colour = COLOURS[objective]
+    shade = COLOURS[objective]
     steps = runs.columns.to_numpy(dtype=float)
-    marker = MARKERS[objective] if len(steps) <= 12 else ""
-    axis.plot(steps, scale * runs.mean(axis=0), LINES[objective], marker=marker, color=colour, label=name)
+    point = MARKERS[objective] if len(steps) <= 12 else ""
+    axis.plot(steps, scale * runs.mean(axis=0), LINES[objective], marker=point, color=shade, label=name)
     if len(runs) > 1:
         axis.fill_between(
-            steps, scale * runs.min(axis=0), scale * runs.max(axis=0), color=colour, alpha=0.18, linewidth=0
+            steps, scale * runs.min(axis=0), scale * runs.max(axis=0), color=shade, alpha=0.18, linewidth=0
         )
+
+
+def from_zero(axis: Axes, least: float = 5.0) -> None:
+    """A y axis from just below 0 to above the highest value, at least ``least`` high: no mark lies on the frame."""
+    high = max(least, axis.dataLim.ymax)
+    axis.set_ylim(-0.03 * high, 1.07 * high)
 
 
 def step_axis(axis: Axes) -> None:

@@ -13,21 +13,13 @@ import pandas as pd
 
 from echo_terminal.analysis import measures, published, statistics
 from echo_terminal.analysis import results as r
+from echo_terminal.analysis.names import label
 from echo_terminal.analysis.render import DASH, Table, number, with_interval
 from echo_terminal.analysis.results import NotRun, Results
 from echo_terminal.analysis.statistics import Interval
 from echo_terminal.evaluation.pass_at_k import mean_pass_at_k, pass_rate
 
-LABELS = {
-    "base_small": "Base, small",
-    "base_medium": "Base, medium",
-    "sft": "SFT start",
-    "actobs": "ActObs start",
-    "base": "Start",
-    "grpo": "GRPO",
-    "echo": "ECHO",
-    "env_only": "Env-only",
-}
+BASE_ROW = "Start"  # of the starting policy in a table whose rows are arms
 MODEL_OF = {"base_small": "Qwen3-8B", "sft": "OT-SFT", "base_medium": "Qwen3-14B"}
 PUBLISHED_SUITE = {"val": "val100", "itd": "itd", "lite": "tblite", "hard": "tb2_pass1"}
 SUITE_OF = {"val100": "val", "PyTerm": "pyterm", "ITD": "itd", "TBLite": "lite"}  # of published table 4
@@ -43,9 +35,9 @@ BEHAVIOUR = {  # our statistic: (title, its name in the published table, scale, 
 }
 
 
-def label(name: str) -> str:
-    """The reader's name of a start or objective."""
-    return LABELS.get(name, name)
+def arm_label(arm: str) -> str:
+    """The name of an arm; ``base`` is the starting policy itself."""
+    return BASE_ROW if arm == "base" else label(arm)
 
 
 def table_of(name: str, caption: str, notebook: str, data: list[dict], shown: list[dict]) -> Table:
@@ -113,7 +105,7 @@ def pass_rates(results: Results, paper: Path) -> Table:
                 continue
             seeds = max(rows["seed"].nunique() for _, rows in suites)
             numbers = {"from": OURS, "start": start, "arm": arm, "seeds": seeds}
-            texts = {"From": OURS, "Start": label(start), "Arm": label(arm), "Seeds": str(seeds)}
+            texts = {"From": OURS, "Start": label(start), "Arm": arm_label(arm), "Seeds": str(seeds)}
             for column, value in (cell for suite, rows in suites for cell in pass_cells(rows, suite)):
                 texts[column] = with_interval(value, scale=100)
                 numbers[column] = 100 * value.value
@@ -327,7 +319,7 @@ def verdict_counts(results: Results, paper: Path) -> Table:
                 shown.append(
                     {
                         "Start": label(start),
-                        "Arm": label(arm),
+                        "Arm": arm_label(arm),
                         "Suite": suite,
                         "Passed": str(rate.passed),
                         "Failed": str(rate.failed),

@@ -10,8 +10,8 @@ from typing import Any
 
 from echo_terminal.analysis import claims, render, verdicts
 from echo_terminal.analysis import results as r
+from echo_terminal.analysis.names import label
 from echo_terminal.analysis.results import NotRun, Results
-from echo_terminal.analysis.tables import label
 
 
 def provenance(results_dir: Path) -> list[dict[str, Any]]:

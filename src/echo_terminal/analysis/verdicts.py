@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from echo_terminal.analysis import claims
+from echo_terminal.analysis.names import label
 from echo_terminal.analysis.render import DASH, Table, p_value
-from echo_terminal.analysis.results import WORLDS
-from echo_terminal.analysis.tables import label, table_of
-
-APART = ("smoke", *WORLDS)  # toys, and worlds of their own: they neither lend verdicts nor borrow any
+from echo_terminal.analysis.results import APART
+from echo_terminal.analysis.tables import table_of
 
 Rows = list[dict[str, Any]]
 
