@@ -11,15 +11,15 @@ A command costs tens of microseconds. Nothing reaches the host: files, processes
 from __future__ import annotations
 
 import re
-import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
+from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import SIGNALLED, WRITABLE
 from echo_terminal.terminal.shims import callback, programs
@@ -34,6 +34,7 @@ from echo_terminal.terminal.shims.messages import (
     through_files,
 )
 from echo_terminal.terminal.shims.piping import own_archivers
+from echo_terminal.terminal.shims.small import Draw
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -85,7 +86,13 @@ class VirtualTerminal:
         self.params = params or VirtualParams()
         self._timeout = 10.0
         self._shell: Bash | None = None
+        self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
+        self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
+        self._programs = programs(self._clock, self._draw)
+        self._programs["python3"] = callback(self._python, self._clock, files=True)
+        me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
+        self._programs[END] = lambda context: me._reached(context)
 
     # -- episode ---------------------------------------------------------------------------------------------------
 
@@ -95,26 +102,29 @@ class VirtualTerminal:
         Raises:
             ValueError: a path that is not absolute.
         """
-        self._clock, self._code, self._options, self._deep = Clock(), 0, "", False
-        self._cwd = HOME
-        fixed = {p: f for p, f in files.items() if not p.startswith(tuple(f"{w}/" for w in WRITABLE))}
-        self._python = PythonProgram(fixed)
-        self._programs = programs(self._clock, seed)
-        self._programs["python3"] = callback(self._python, self._clock, files=True)
-        me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
-        self._programs[END] = lambda context: me._reached(context)
-        self._files = files
-        self._shell = virtual_tree.lay_out(files, self._build, self._clock)
+        self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
+        self._clock.restart()
+        self._draw.random.seed(seed)
+        self._python.fixed = {p: f for p, f in files.items() if not p.startswith(virtual_tree.INSIDE)}
+        self._shell = virtual_tree.lay_out(files, self._pristine, self._clock)
         self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
         self._clock.ready = time.time()
 
-    def _build(self, files: Mapping[str, str]) -> Bash:
+    def _pristine(self) -> Bash:
+        """A shell without a past: the one before with all that it held dropped (a tenth of the cost), or a new one."""
+        if self._shell is None or not self._sound:
+            return self._build()
+        self._shell.reset()
+        return self._shell
+
+    def _build(self) -> Bash:
+        self._sound = True
         return Bash(
             username=USER,
             hostname=HOSTNAME,
             cwd=HOME,
             env={**ENVIRONMENT, "SHLVL": "1", "_": "/usr/bin/env"},
-            files={"/usr/bin/python3": "#!/bin/sh\n", **files},
+            files={"/usr/bin/python3": "#!/bin/sh\n"},
             max_commands=self.params.max_commands,
             max_loop_iterations=self.params.max_loop,
             max_memory=self.params.max_bytes,
@@ -154,7 +164,8 @@ class VirtualTerminal:
         self._python.start(time.monotonic() + timeout, shell.cancel)
         text, watched = self._prepare(command.replace("\0", ""))
         self._deep = self._deep or "eval" in command
-        execute = _on_deep_stack if self._deep or _NESTS.search(command) else Bash.execute_sync
+        execute = on_deep_stack if self._deep or _NESTS.search(command) else Bash.execute_sync
+        sound, self._sound = self._sound, False
         try:
             result = execute(shell, text, lambda out, err: chunks.append((out, err)))
         finally:
@@ -162,6 +173,7 @@ class VirtualTerminal:
         if self._python.unavailable is not None:
             raise self._python.unavailable
         stdout, stderr, code, status = self._judge(command, result, chunks)
+        self._sound = sound and status is Status.OK
         if status is Status.TIMEOUT and self._child:
             self._rebuild()
         if watched and status is Status.OK:
@@ -292,7 +304,7 @@ class VirtualTerminal:
             for path, entry, stamp in virtual_tree.walk(fs, root)
             if entry.kind != "directory" and self._clock.shown(stamp) != CLOCK
         }
-        self._shell = self._build({})
+        self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
         virtual_tree.restore(self._shell, self._files, times, self._clock)
         self._clock.ready = time.time()
@@ -319,25 +331,7 @@ class VirtualTerminal:
         return state.digest(shell.cwd, variables, tree, contents)
 
 
-STACK = 1 << 30  # bytes of address space
 _NESTS = re.compile(r"\b(?:source|bash|sh|trap)\b|(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")
-_stack_lock = threading.Lock()
-
-
-def _on_deep_stack(shell: Bash, text: str, listen: Callable[[str, str], None]) -> ExecResult:
-    """Execute on a thread of its own: bashkit has no limit for nested ``eval``, and would overflow a usual stack."""
-    results: list[ExecResult] = []
-    with _stack_lock:
-        usual = threading.stack_size(STACK)
-        thread = threading.Thread(target=lambda: results.append(shell.execute_sync(text, listen)))
-        try:
-            thread.start()
-        finally:
-            threading.stack_size(usual)
-    thread.join()
-    return results[0]
-
-
 _OF_LIMITS = re.compile(r"^.*(?:resource limit exceeded|execution cancelled).*\n?", re.M)
 _ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
 

@@ -1,0 +1,25 @@
+"""Commands that may nest deeply, on a thread whose stack is large enough for what bashkit allows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from bashkit import Bash, ExecResult
+
+STACK = 1 << 30  # bytes of address space
+_stack_lock = threading.Lock()
+
+
+def on_deep_stack(shell: Bash, text: str, listen: Callable[[str, str], None]) -> ExecResult:
+    """Execute on a thread of its own: bashkit has no limit for nested ``eval``, and would overflow a usual stack."""
+    results: list[ExecResult] = []
+    with _stack_lock:
+        usual = threading.stack_size(STACK)
+        thread = threading.Thread(target=lambda: results.append(shell.execute_sync(text, listen)))
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(usual)
+    thread.join()
+    return results[0]
