@@ -1,17 +1,30 @@
 """What only the virtual engine promises: a clock that stands still, repeatable randomness, GNU programs, limits."""
 
+import json
 import os
+from pathlib import Path
 
 import pytest
 
 from echo_terminal.terminal import python_sandbox
-from echo_terminal.terminal.shims.call import human, quote
+from echo_terminal.terminal.shims import callback
+from echo_terminal.terminal.shims.call import Clock, human, quote
 from echo_terminal.terminal.shims.dates import format_time, parse_date
 from echo_terminal.terminal.shims.edits import Hunk, hunks
-from echo_terminal.terminal.shims.messages import real_messages, syntax_error
+from echo_terminal.terminal.shims.messages import RULES, real_messages, syntax_error
 from echo_terminal.terminal.shims.modes import parse_mode
 from echo_terminal.terminal.terminal import CLOCK, HOME, EngineUnavailable, File, Status
 from echo_terminal.terminal.virtual import VirtualParams, VirtualTerminal
+
+DATA = Path(__file__).parents[1] / "data"
+RAW = (
+    "bash: line 1: foo: command not found. Did you mean: for?\n",
+    "error: unexpected argument '--zz' found\n\nUsage: ls [OPTION]\n\nFor more information, try '--help'.\n",
+    "cat: x: io error: file not found\n",
+    "head: x: No such file or directory\n",
+    "user unavailable\nsys\tunavailable\nreal\t0m0.120s\n",
+    "sed: -e expression #1, char 3: invalid pattern: regex parse error: unclosed group\n",
+)
 
 
 @pytest.fixture
@@ -45,6 +58,51 @@ def test_random_sources_follow_the_seed():
         engine.reset({}, seed)
         seen.append(out(engine, command))
     assert seen[0] == seen[1] != seen[2]
+
+
+def test_a_shell_that_is_used_again_remembers_nothing(terminal):
+    terminal.run("x=1; export y=2; list=(a b); f() { echo f; }; alias hi='echo hi'; set -u; cd d; umask 077")
+    terminal.run("echo new > ~/n; rm ~/a.txt; touch -d 2024-05-05 ~/d/b.txt; ln -s /etc /tmp/l; (exit 3)")
+    before = terminal._shell
+    terminal.reset({f"{HOME}/c": File(b"c\n")}, seed=4)
+    assert terminal._shell is before
+    seen = terminal.run(
+        "echo $? $x$y${list[*]} $PWD $(umask); f; hi; ls -A ~ /tmp; ls -l --full-time | tail -1; jobs"
+    )
+    assert seen.stdout.split() == (
+        f"0 {HOME} 0022 /home/user: c /tmp: -rw-r--r-- 1 user user 2 2024-06-01 00:00:00.000000000 +0000 c".split()
+    )
+    assert seen.stderr == "bash: f: command not found\nbash: hi: command not found\n"
+    fresh = VirtualTerminal()
+    fresh.reset({f"{HOME}/c": File(b"c\n")}, seed=4)
+    everything = (
+        "declare -p | grep -v '^declare -[^ ]* _='; declare -F; alias; set +o; shopt; history; find / | sort"
+    )
+    terminal.reset({f"{HOME}/c": File(b"c\n")}, seed=4)
+    assert terminal.run(everything) == fresh.run(everything)
+
+
+def test_a_shell_that_was_stopped_is_not_used_again(terminal):
+    before = terminal._shell
+    assert terminal.run("while true; do :; done", timeout=0.5).status is not Status.OK
+    terminal.reset({}, seed=0)
+    assert terminal._shell is not before
+    assert out(terminal, "echo $((6 * 7))") == "42\n"
+
+
+def test_an_error_of_a_program_is_raised_where_it_was_called(terminal):
+    def broken(call):
+        call.fs.read_dir(HOME)
+        raise ValueError("of no use")
+
+    run = callback(broken, Clock(), files=True)
+
+    class Context:
+        name, argv, stdin, env, cwd, fs = "broken", [], None, {}, HOME, terminal._shell.fs()
+
+    for _ in range(2):  # the thread goes on
+        with pytest.raises(ValueError, match="of no use"):
+            run(Context)
 
 
 def test_newer_files_come_first(terminal):
@@ -153,6 +211,17 @@ def test_edit_scripts_are_shortest():
     assert hunks("abcd", "axcyd") == [Hunk(1, 2, 1, 2), Hunk(3, 3, 3, 4)]
     assert hunks("", "ab") == [Hunk(0, 0, 0, 2)]
     assert hunks("aab", "aaab") == [Hunk(2, 2, 2, 3)]  # of equal lines the last is the new one
+
+
+def test_what_a_rule_needs_is_in_all_that_it_matches():
+    errors = [json.loads(line)["stderr"] for line in (DATA / "bash_answers.jsonl").open(encoding="utf-8")]
+    texts = [*errors, *RAW]
+    matches = [(needed, text) for needed, pattern, _ in RULES for text in texts if pattern.search(text)]
+    assert len(matches) > 12
+    assert all(needed in text for needed, text in matches)
+    needs = {pattern.pattern: needed for needed, pattern, _ in RULES}
+    assert needs["io error: (?:file )?not found|io error: parent directory not found"] == "io error: "
+    assert needs[r"^(user|sys) unavailable$"] == " unavailable"
 
 
 def test_words_of_messages():

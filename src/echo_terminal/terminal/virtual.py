@@ -36,6 +36,7 @@ from echo_terminal.terminal.shims.messages import (
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.piping import own_programs
 from echo_terminal.terminal.shims.rewording import reworded
+from echo_terminal.terminal.shims.small import Draw
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -87,7 +88,13 @@ class VirtualTerminal:
         self.params = params or VirtualParams()
         self._timeout = 10.0
         self._shell: Bash | None = None
+        self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
+        self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
+        self._programs = programs(self._clock, self._draw)
+        self._programs["python3"] = callback(self._python, self._clock, files=True)
+        me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
+        self._programs[END] = lambda context: me._reached(context)
 
     # -- episode ---------------------------------------------------------------------------------------------------
 
@@ -97,26 +104,30 @@ class VirtualTerminal:
         Raises:
             ValueError: a path that is not absolute.
         """
-        self._clock, self._code, self._options, self._deep = Clock(), 0, "", False
-        self._cwd = HOME
-        fixed = {p: f for p, f in files.items() if not p.startswith(tuple(f"{w}/" for w in WRITABLE))}
-        self._python, self._rights = PythonProgram(fixed), Rights(files)
-        self._programs = programs(self._clock, seed)
-        self._programs["python3"] = callback(self._python, self._clock, files=True)
-        me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
-        self._programs[END] = lambda context: me._reached(context)
-        self._files = files
-        self._shell = virtual_tree.lay_out(files, self._build, self._clock)
+        self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
+        self._clock.restart()
+        self._draw.random.seed(seed)
+        self._python.fixed = {p: f for p, f in files.items() if not p.startswith(virtual_tree.INSIDE)}
+        self._rights = Rights(files)
+        self._shell = virtual_tree.lay_out(files, self._pristine, self._clock)
         self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
         self._clock.ready = time.time()
 
-    def _build(self, files: Mapping[str, str]) -> Bash:
+    def _pristine(self) -> Bash:
+        """A shell without a past: the one before with all that it held dropped (a tenth of the cost), or a new one."""
+        if self._shell is None or not self._sound:
+            return self._build()
+        self._shell.reset()
+        return self._shell
+
+    def _build(self) -> Bash:
+        self._sound = True
         return Bash(
             username=USER,
             hostname=HOSTNAME,
             cwd=HOME,
             env={**ENVIRONMENT, "SHLVL": "1", "_": "/usr/bin/env"},
-            files={"/usr/bin/python3": "#!/bin/sh\n", **files},
+            files={"/usr/bin/python3": "#!/bin/sh\n"},
             max_commands=self.params.max_commands,
             max_loop_iterations=self.params.max_loop,
             max_memory=self.params.max_bytes,
@@ -157,6 +168,7 @@ class VirtualTerminal:
         text, watched = self._prepare(command.replace("\0", ""))
         self._deep = self._deep or "eval" in command
         execute = on_deep_stack if self._deep or NESTS.search(command) else Bash.execute_sync
+        sound, self._sound = self._sound, False
         try:
             result = execute(shell, text, lambda out, err: chunks.append((out, err)))
         finally:
@@ -164,6 +176,7 @@ class VirtualTerminal:
         if self._python.unavailable is not None:
             raise self._python.unavailable
         stdout, stderr, code, status = self._judge(command, result, chunks)
+        self._sound = sound and status is Status.OK
         if status is Status.TIMEOUT and self._child:
             self._rebuild()
         if watched and status is Status.OK:
@@ -295,7 +308,7 @@ class VirtualTerminal:
             for path, entry, stamp in virtual_tree.walk(fs, root)
             if entry.kind != "directory" and self._clock.shown(stamp) != CLOCK
         }
-        self._shell = self._build({})
+        self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
         virtual_tree.restore(self._shell, self._files, times, self._clock)
         self._clock.ready = time.time()

@@ -24,15 +24,14 @@ def shared_sandbox() -> PythonSandbox:
 
 
 class PythonProgram:
-    """``python3`` for one episode; ``fixed`` are the files that no command can change.
+    """``python3`` of a terminal; ``fixed`` are the files of its episode that no command can change.
 
     ``start`` says until when (the host's ``time.monotonic``) the coming command may run and how to stop it where a
     limit ends Python. ``unavailable`` and ``last`` tell what happened: no sandbox here, or the outcome of the last run.
     """
 
-    def __init__(self, fixed: Mapping[str, File]) -> None:
-        self.fixed = {p: (Entry("file" if f.link is None else "link", f.mode, len(f.content), f.link), f)
-                      for p, f in fixed.items()}  # fmt: skip
+    def __init__(self) -> None:
+        self.fixed: Mapping[str, File] = {}
         self.unavailable: EngineUnavailable | None = None
         self.last: Outcome | None = None
 
@@ -55,7 +54,9 @@ class PythonProgram:
             call.fail(str(error), 126)
             return
         seconds = max(0.05, self._deadline - MARGIN - time.monotonic())
-        files = {**self.fixed, **_files(call)}
+        fixed = {p: (Entry("file" if f.link is None else "link", f.mode, len(f.content), f.link), f)
+                 for p, f in self.fixed.items()}  # fmt: skip
+        files = {**fixed, **_files(call)}
         outcome = sandbox.run(call.argv, call.stdin.encode(), call.cwd, call.env, files, seconds)
         self.last = outcome
         if outcome.over:

@@ -13,11 +13,12 @@ from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
 
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
+INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
 
 
-def lay_out(files: Mapping[str, File], build: Callable[[dict[str, str]], Bash], clock: Clock) -> Bash:
-    """A shell holding ``files``. Those outside ``WRITABLE`` are read-only.
+def lay_out(files: Mapping[str, File], pristine: Callable[[], Bash], clock: Clock) -> Bash:
+    """A pristine shell with ``files`` put into it. Those outside ``WRITABLE`` are read-only.
 
     Raises:
         ValueError: a path that is not absolute.
@@ -25,24 +26,16 @@ def lay_out(files: Mapping[str, File], build: Callable[[dict[str, str]], Bash], 
     for path in files:
         if not path.startswith("/"):
             raise ValueError(f"path of a file must be absolute: {path!r}")
-    own = {p: f for p, f in files.items() if p.startswith(tuple(f"{w}/" for w in WRITABLE))}
-    text, binary = {}, {}
+    own = {p: f for p, f in files.items() if p.startswith(INSIDE)}
+    shell = pristine()
+    fs = shell.fs()
+    for folder in dict.fromkeys(path.rpartition("/")[0] for path in own):
+        fs.mkdir(folder, recursive=True)
     for path, file in own.items():
         if file.link is None:
-            try:
-                text[path] = file.content.decode()
-            except UnicodeDecodeError:
-                binary[path] = file.content
-    shell = build(text)
-    fs = shell.fs()
-    links = {path: file for path, file in own.items() if file.link is not None}
-    for path in (*binary, *links):
-        fs.mkdir(path.rpartition("/")[0], recursive=True)
-    for path, content in binary.items():
-        fs.write_file(path, content)
-    for path, file in links.items():
-        assert file.link is not None
-        fs.symlink(file.link, path)
+            fs.write_file(path, file.content)
+        else:
+            fs.symlink(file.link, path)
     fs.chmod("/usr/bin/python3", 0o755)
     for path, file in own.items():
         if file.link is None and file.mode != 0o644:
@@ -56,8 +49,7 @@ def restore(
     shell: Bash, files: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
 ) -> None:
     """Mount the read-only ones of ``files``; date paths by ``times`` (path -> kind and seconds)."""
-    inside = tuple(f"{w}/" for w in WRITABLE)
-    _mount(shell, {**SYSTEM, **{p: f for p, f in files.items() if not p.startswith(inside)}})
+    _mount(shell, {**SYSTEM, **{p: f for p, f in files.items() if not p.startswith(INSIDE)}})
     lines = []
     for path, (kind, seconds) in times.items():
         if kind == "link":

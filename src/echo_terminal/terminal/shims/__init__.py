@@ -145,9 +145,8 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(clock: Clock, seed: int) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
-    """Name -> callback for bashkit, for one episode."""
-    draw = small.Draw(seed)
+def programs(clock: Clock, draw: small.Draw) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
+    """Name -> callback for bashkit, by the clock and the random numbers of one terminal."""
     on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf}
     table = {name: callback(program, clock, files=True) for name, program in on_files.items()}
     table |= {name: callback(program, clock, files=None) for name, program in ON_NAMED_FILES.items()}

@@ -59,6 +59,11 @@ class Clock:
     ready: float = 0.0
     kept: dict[float, float] = field(default_factory=dict)
 
+    def restart(self) -> None:
+        """Another episode begins."""
+        self.ready = 0.0
+        self.kept.clear()
+
     def shown(self, modified: float) -> float:
         """Seconds since the epoch to show for a stamp of the file system."""
         written = self.start <= modified < self.start + LIFETIME
