@@ -32,6 +32,7 @@ from echo_terminal.terminal.shims.messages import (
     real_versions,
     syntax_error,
     through_files,
+    unclosed,
 )
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.piping import own_programs
@@ -157,6 +158,9 @@ class VirtualTerminal:
         started = time.perf_counter()
         if dangling(command):
             text, self._code = syntax_error("syntax error: unexpected end of file")
+            return Observation("", text, self._code, self._cwd)
+        if ("${" in command or "=(" in command) and (known := unclosed(command)):
+            text, self._code = known
             return Observation("", text, self._code, self._cwd)
         if timeout != self._timeout:
             self._timeout = timeout

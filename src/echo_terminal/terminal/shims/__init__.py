@@ -36,6 +36,8 @@ from echo_terminal.terminal.shims import (
     small,
     teeing,
     translating,
+    xz,
+    zipping,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
 from echo_terminal.terminal.shims.piping import OWN
@@ -49,6 +51,7 @@ ABSENT = (
 ).split()
 ON_FILES: Mapping[str, Program] = {
     "ls": listing.ls,
+    f"{OWN}ls": listing.merged,
     "mkdir": files.mkdir,
     "rmdir": files.rmdir,
     "rm": files.rm,
@@ -73,6 +76,13 @@ ON_FILES: Mapping[str, Program] = {
     f"{OWN}gzip": compressing.gzip,
     f"{OWN}gunzip": compressing.gzip,
     "file": kinds.file,
+    "zip": zipping.zip_,
+    "unzip": zipping.unzip,
+    "xz": xz.xz,
+    "unxz": xz.xz,
+    "xzcat": xz.xz,
+    "dir": listing.columns_of,
+    "vdir": listing.columns_of,
     permissions.READ: permissions.to_read,
     permissions.WRITE: permissions.to_write,
 }

@@ -23,6 +23,10 @@ from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.terminal import CLOCK, USER
 
 HINT = "\nTry 'tar --help' or 'tar --usage' for more information."
+LATE = (
+    "The following options were used after any non-optional arguments in archive create or update mode.  These "
+    "options are positional and affect only arguments that follow them.  Please, rearrange them properly."
+)
 WIDTH = 19  # columns of owner, group and size
 _SHORT = "cxtrudf:vzjJaC:OkpPhmT:X:"
 _LONG = {
@@ -31,6 +35,7 @@ _LONG = {
     "to-stdout": "O", "keep-old-files": "k", "preserve-permissions": "p", "absolute-names": "P", "dereference": "h",
     "touch": "m", "files-from=": "T", "exclude=": "exclude", "strip-components=": "strip", "wildcards": "wildcards",
     "sort=": "", "mtime=": "", "owner=": "", "group=": "", "numeric-owner": "", "no-same-owner": "", "overwrite": "",
+    "null": "",
 }  # fmt: skip
 _PACK: dict[str, Callable[[bytes], bytes]] = {
     "z": lambda data: gzip.compress(data, mtime=0), "j": bz2.compress, "J": lzma.compress,
@@ -38,7 +43,11 @@ _PACK: dict[str, Callable[[bytes], bytes]] = {
 
 
 class Fatal(Exception):
-    """The error ends the program."""
+    """The error ends the program; ``child``: it happened in the process that compresses."""
+
+    def __init__(self, message: str, *, child: bool = False) -> None:
+        super().__init__(message)
+        self.child = child
 
 
 @dataclass
@@ -53,6 +62,12 @@ class Job:
     exclude: list[str] = field(default_factory=list)
     strip: int = 0
     names: list[tuple[str, str]] = field(default_factory=list)  # folder and name
+    late: list[str] = field(default_factory=list)  # exclusions behind the names, which have no effect
+
+    @property
+    def packed(self) -> bool:
+        """Does a child process compress the archive?"""
+        return bool(self.flags & {"z", "j", "J"})
 
 
 def tar(call: Call) -> None:
@@ -71,6 +86,10 @@ def tar(call: Call) -> None:
     except Fatal as error:
         if str(error):
             call.fail(str(error), 2)
+        if error.child:
+            call.err = [line.replace("tar: ", "tar (child): ", 1) for line in call.err]
+            call.err.append("tar (child): Error is not recoverable: exiting now\n")
+            call.fail("Child returned status 2", 2)
         call.fail("Error is not recoverable: exiting now", 2)
         return
     except UsageError as error:
@@ -87,7 +106,7 @@ def _job(call: Call) -> Job:
         for letter in letters:
             if f"{letter}:" in _SHORT:
                 if not rest:
-                    raise UsageError(f"Old option '{letter}' requires an argument.", 64)
+                    raise UsageError(f"Old option '{letter}' requires an argument.", 2)
                 front += [f"-{letter}", rest.pop(0)]
             else:
                 front.append(f"-{letter}")
@@ -104,14 +123,15 @@ def _job(call: Call) -> Job:
             if not call.is_folder(call.path(job.folder)):
                 job.lost = value
         elif option == "exclude":
-            job.exclude.append(value)
+            (job.late if job.names and job.modes[:1] in (["c"], ["r"], ["u"]) else job.exclude).append(value)
         elif option == "strip":
             job.strip = int(value) if value.isdigit() else 0
         elif option == "T":
-            listed = (
-                call.fs.read_file(call.path(value)).decode("utf-8", "replace") if call.readable(value) else ""
-            )
-            job.names += [(job.folder, line) for line in listed.splitlines()]
+            listed = call.stdin
+            if value != "-":
+                known = call.readable(value)
+                listed = call.fs.read_file(call.path(value)).decode("utf-8", "replace") if known else ""
+            job.names += [(job.folder, line) for line in re.split("[\0\n]", listed) if line]
         elif option == "":
             job.names.append((job.folder, value))
         else:
@@ -141,7 +161,7 @@ def _open(call: Call, job: Job) -> tarfile.TarFile | None:
     path = call.path(job.archive)
     if not call.readable(job.archive):
         reason = "Cannot read: Is a directory" if call.is_folder(path) else f"Cannot open: {NO_ENTRY}"
-        raise Fatal(f"{job.archive}: {reason}")
+        raise Fatal(f"{job.archive}: {reason}", child=job.packed)
     data = call.fs.read_file(path)
     unpack = {b"\x1f\x8b": gzip.decompress, b"BZ": bz2.decompress, b"\xfd7": lzma.decompress}.get(data[:2])
     if unpack is None and "z" in job.flags:
@@ -236,7 +256,7 @@ def _write(call: Call, job: Job) -> None:
     if job.lost:
         raise Fatal(f"{job.lost}: Cannot open: {NO_ENTRY}")
     if not call.is_folder(posixpath.dirname(path)):
-        raise Fatal(f"{job.archive}: Cannot open: {NO_ENTRY}")
+        raise Fatal(f"{job.archive}: Cannot open: {NO_ENTRY}", child=job.packed)
     if call.is_folder(path):
         raise Fatal(f"{job.archive}: Cannot open: Is a directory")
     if reason := refusal(call, path):
@@ -246,6 +266,10 @@ def _write(call: Call, job: Job) -> None:
             old = _open(call, job)
             for member in old or ():
                 archive.addfile(member, old.extractfile(member) if old and member.isfile() else None)
+        if job.late:
+            call.fail(LATE)
+            for pattern in job.late:
+                call.fail(f"--exclude '{pattern}' has no effect", 2)
         removed = False
         for folder, name in job.names:
             meta = call.lstat(call.path(posixpath.join(folder, name)))

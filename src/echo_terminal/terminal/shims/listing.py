@@ -113,6 +113,19 @@ def ls(call: Call) -> None:
         _folder(call, style, item, head=several, gap=position > 0 or bool(files))
 
 
+def merged(call: Call) -> None:
+    """``ls 2>&1``: what is missing is said before anything is listed."""
+    call.name = "ls"
+    ls(call)
+    call.out, call.err = [*call.err, *call.out], []
+
+
+def columns_of(call: Call) -> None:
+    """``dir`` and ``vdir``: ``ls -C -b`` and ``ls -l -b``."""
+    call.argv = ["-Cb" if call.name == "dir" else "-lb", *call.argv]
+    ls(call)
+
+
 def _folder(call: Call, style: Style, item: Item, *, head: bool, gap: bool) -> None:
     if not item.meta.readable:
         call.fail(f"cannot open directory {quote(item.name)}: Permission denied", 2)

@@ -67,7 +67,7 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (rf"^rev: (?!cannot )(.+): {NO_ENTRY}$", rf"rev: cannot open \1: {NO_ENTRY}"),
     (r"^truncate: invalid number in size ('.*')$", r"truncate: Invalid number: \1"),
     (r"^patch: no valid diff found in input$", "patch: **** Only garbage was found in the patch input."),
-    (r"^(xargs: (?:invalid option|unrecognized option|invalid number|value ).*)$(?!\n.*Try ')",
+    (r"^(xargs: (?:invalid option|option requires|unrecognized option|invalid number|value ).*)$(?!\n.*Try ')",
      r"\1\nTry 'xargs --help' for more information."),
     (r"^timeout: missing operand\n(Try .*)\nUsage: .*$", r"\1"),
     (r"^(user|sys) unavailable$", r"\1 0.00"),
@@ -100,6 +100,11 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^jq: invalid JSON: expected value at line 1 column 1$",
      "parse error: Invalid numeric literal at line 2, column 0"),
     (r"^bash: eval: line \d+: (syntax error.*)$", r"bash: \1"),
+    (r"^(bash: exit: (?:.*: numeric argument required|too many arguments))$", r"exit\n\1"),
+    (r"^(gzip: .*): invalid gzip header$", r"\n\1: not in gzip format"),
+    (rf"^bzip2: (?!Can't)(.*): ({NO_ENTRY})$", r"bzip2: Can't open input file \1: \2."),
+    (r"^tar: Unexpected end of archive$",
+     "tar: This does not look like a tar archive\ntar: Exiting with failure status due to previous errors"),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
     (r"^real\t\d+m[\d.]+s$", "real\t0m0.000s"),
@@ -128,7 +133,7 @@ def _flat(parts: Any) -> Iterator[tuple[Any, Any]]:
 
 
 RULES = tuple((_needed(pattern), re.compile(pattern, re.M), new) for pattern, new in _TEXTS)
-_OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b")
+_OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _TRACE = re.compile(r"^(\++) ", re.M)
 _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
@@ -238,6 +243,8 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
+    if "division by 0" in text:
+        text = _DIVISION.sub(lambda found: _with_spaces(found, command), text)
     if "sort" in command and (m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command)):
         text = text.replace(f"sort: cannot read: {m[1]}: ", f"sort: open failed: {m[1]}: ")
     if "tee " in command and (m := re.search(r"\btee (?:-a )?([^\s|;&<>]+)", command)):
@@ -258,6 +265,16 @@ def _with_words(text: str, command: str) -> str:
     return text
 
 
+_DIVISION = re.compile(r"^(bash: (?:\(\(: )?)(.*)(: division by 0 \(error token is \")(.*)(\"\))$", re.M)
+
+
+def _with_spaces(found: re.Match[str], command: str) -> str:
+    """bash repeats the blanks behind an expression too."""
+    start, text, middle, token, end = found.groups()
+    place = re.search(rf"\(\(\s*{re.escape(text)}(\s+)\)\)", command)
+    return f"{start}{text}{place[1]}{middle}{token}{place[1]}{end}" if place else found[0]
+
+
 # Exit codes of bashkit that differ from the real ones, by error text; for commands that are one simple command.
 _CODES = (
     (r"^(?:cat|truncate|head|tail|cut|tr|wc|uniq|mkdir|touch|tee): .*(?:option|you must)", 1),
@@ -267,6 +284,7 @@ _CODES = (
     (r"^patch: \*\*\*\* Only garbage", 2),
     (r"^bash: wait: .*not a pid", 1),
     (r"^diff: ", 2),
+    (r"^gzip: (?!stdin).*: not in gzip format", 1),
     (r"^gzip: .*: unknown suffix -- ignored", 2),
     (r"^tar: unrecognized option", 64),
     (r"^xxd: .*: No such file", 2),
@@ -285,6 +303,17 @@ def exit_code(stderr: str, command: str, code: int) -> int:
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
     return next((real for pattern, real in _COMPILED_CODES if pattern.search(stderr)), code)
+
+
+def unclosed(command: str) -> tuple[str, int] | None:
+    """What bash says of a parameter or an array without its end, which bashkit takes for closed; None without one."""
+    if "'" in command or "<<" in command:
+        return None
+    if "${" in command and command.count("${") > command.count("}"):
+        return "bash: unexpected EOF while looking for matching `}'\n", 2
+    if re.search(r"(?:^|[;&\n])\s*\w+=\((?!\()[^()\n]*$", command):
+        return "bash: unexpected EOF while looking for matching `)'\n", 1
+    return None
 
 
 def dangling(command: str) -> bool:

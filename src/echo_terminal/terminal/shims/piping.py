@@ -7,12 +7,12 @@ import re
 
 OWN = "__"  # in front of the names of our programs that bashkit has too
 _PROGRAM = re.compile(
-    r"((?:^|[;&({\n!]|\b(?:then|do|else|time))\s*)(tar|gzip|gunzip)(?![\w./-])([^;&\n|)}]*)(\|?)"
+    r"((?:^|[;&|({\n!]|\b(?:then|do|else|time))\s*)(tar|gzip|gunzip)(?![\w./-])([^;&\n|)}]*)(\|?)"
 )
 _TO_STDOUT = re.compile(
     r"(?:^|\s)(?:-|-[a-zA-Z0-9]*c[a-zA-Z0-9]*|--stdout|--to-stdout)(?=\s|$)|<(?!\s*/dev/null)"
 )
-_TAR_STREAM = re.compile(r"(?:^|\s)-(?=\s|$)|--to-command|<")
+_TAR_STREAM = re.compile(r"(?:^|(?<!-T)\s)-(?=\s|$)|--to-command|<")
 _TAR_FILE = re.compile(r"^\s*-?\w*f\w*(?:\s|$)|\s-\w*f\w*(?:\s|$)|\s--file\b")
 _TAR_MODE = re.compile(r"\s*-?[a-zA-Z]*[cxt]")
 _ZCAT = re.compile(r"(\|\s*)zcat(?=\s*(?:$|[|;&)]))")
@@ -43,9 +43,10 @@ def _chosen_find(match: re.Match[str]) -> str:
 
 _TEE = re.compile(r"((?:^|[;&|({\n])\s*)tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(r"zip|tar|xz|zcat|base64|xxd|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\(")
+_LS = re.compile(r"((?:^|[;&|({\n])\s*)ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
 _SUMS = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
-    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=\s+[^\s;&|<>()-])(?!.*<)"
+    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?!.*<)"
 )
 
 
@@ -53,6 +54,8 @@ def own_programs(command: str) -> str:
     """The command with our programs in the places where they are better."""
     if "tar" in command or "z" in command:
         command = own_archivers(command)
+    if "2>&1" in command and "ls" in command:
+        command = _LS.sub(rf"\1{OWN}ls\2", command)
     if "sum " in command:
         command = own_sums(command)
     if "find" in command:
@@ -74,6 +77,8 @@ def own_archivers(command: str) -> str:
 
 def _chosen(match: re.Match[str]) -> str:
     before, name, words, pipe = match.groups()
+    if before.startswith("|") and not (name == "tar" and "-T" in words):
+        return match[0]
     if name == "tar":
         in_file = _TAR_FILE.search(words) is not None
         ours = _TAR_STREAM.search(words) is None and (in_file or not (pipe or _TAR_MODE.match(words)))
