@@ -7,13 +7,16 @@ run on a helper thread, at one hand-over a call.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import threading
 from collections.abc import Callable, Mapping
 
-from bashkit import BuiltinContext, BuiltinResult
+from bashkit import Bash, BuiltinContext, BuiltinResult
 
 from echo_terminal.terminal.shims import (
     archives,
+    awk,
     bc,
     columns,
     compressing,
@@ -158,6 +161,26 @@ def _with_files(program: Program, call: Call) -> None:
 def programs(clock: Clock, draw: small.Draw) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
     """Name -> callback for bashkit, by the clock and the random numbers of one terminal."""
     on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf}
+
+    def shell(call: Call, command: str, given: str) -> tuple[str, int]:
+        """Run a command for a program, over the same files; its errors go where the program's go."""
+        inner = Bash(cwd=call.cwd, env=call.env, custom_builtins=table)
+        inner.mount("/", call.fs)
+        inner.execute_sync(f"cd {shlex.quote(call.cwd)}")
+        done = inner.execute_sync(
+            f"{{ {command}\n}} <<< {shlex.quote(given.removesuffix(chr(10)))}" if given else command
+        )
+        call.err.append(
+            re.sub(
+                r"^bash: (?:line \d+: )?(.*): command not found.*$",
+                r"/bin/sh: 1: \1: not found",
+                done.stderr,
+                flags=re.M,
+            )
+        )
+        return done.stdout, done.exit_code
+
+    on_files["awk"] = awk.program(shell)
     table = {name: callback(program, clock, files=True) for name, program in on_files.items()}
     table |= {name: callback(program, clock, files=None) for name, program in ON_NAMED_FILES.items()}
     table |= {name: callback(program, clock, files=False) for name, program in PLAIN.items()}

@@ -13,7 +13,7 @@ from echo_terminal.terminal.shims.formatting import format_time
 LONG = (
     "brief report-identical-files recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines "
     "ignore-trailing-space unified=? context=? side-by-side width= new-file text normal strip-trailing-cr label= "
-    "exclude= suppress-common-lines color=? expand-tabs minimal speed-large-files ed"
+    "exclude= suppress-common-lines color=? expand-tabs minimal speed-large-files ed rcs ignore-matching-lines="
 ).split()
 LETTERS = {
     "brief": "q", "report-identical-files": "s", "recursive": "r", "ignore-case": "i", "ignore-all-space": "w",
@@ -28,11 +28,12 @@ class Style:
     """The options of one call."""
 
     letters: str
-    form: str  # normal, u, c, y
+    form: str  # normal, u, c, y, e, n
     context: int
     width: int
     labels: tuple[str, ...]
     words: str  # the options as typed, for the headings of folders
+    ignored: str = ""  # changes all of whose lines match do not count
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ def diff(call: Call) -> None:
     """Compare files line by line."""
     typed = [word for word in call.argv if word.startswith("-") and word != "-"]
     call.argv = [re.sub(r"^-([a-zA-Z]*?)[uU](\d+)$", r"-\1U\2", word) for word in call.argv]
-    found, words = options(call, "qsriwbBZyNatuU:cC:W:L:x:dp", LONG, code=2)
-    letters, form, context, width, labels = "", "normal", 3, 130, []
+    found, words = options(call, "qsriwbBZyNatuU:cC:W:L:x:dpenI:", LONG, code=2)
+    letters, form, context, width, labels, ignored = "", "normal", 3, 130, [], ""
     for option, value in found:
         name = option.lstrip("-")
         if name in ("u", "U", "unified", "c", "C", "context"):
@@ -62,6 +63,10 @@ def diff(call: Call) -> None:
             width = int(value) if value.isdigit() else 130
         elif name in ("L", "label"):
             labels.append(value)
+        elif name in ("e", "n", "ed", "rcs"):
+            form = "n" if name in ("n", "rcs") else "e"
+        elif name in ("I", "ignore-matching-lines"):
+            ignored = value if not ignored else f"{ignored}|{value}"
         else:
             letters += LETTERS.get(name, name if len(name) == 1 else "")
     if "y" in letters:
@@ -70,7 +75,7 @@ def diff(call: Call) -> None:
         raise UsageError(f"missing operand after '{words[0] if words else 'diff'}'", 2)
     if len(words) > 2:
         raise UsageError(f"extra operand '{words[2]}'", 2)
-    style = Style(letters, form, context, width, tuple(labels), " ".join(["diff", *typed]))
+    style = Style(letters, form, context, width, tuple(labels), " ".join(["diff", *typed]), ignored)
     left, right = words
     metas = [_meta(call, word) for word in words]
     if all(m is not None and m.kind == "directory" for m in metas):
@@ -164,6 +169,9 @@ def _files(call: Call, style: Style, left: Side, right: Side, heading: str) -> i
     changes = hunks(*keys)
     if "B" in style.letters:
         changes = [h for h in changes if any(left.lines[h.a : h.b]) or any(right.lines[h.c : h.d])]
+    if style.ignored:
+        plain = re.compile(style.ignored).search
+        changes = [h for h in changes if not all(map(plain, left.lines[h.a : h.b] + right.lines[h.c : h.d]))]
     if not changes:
         if "s" in style.letters:
             call.line(f"Files {left.name} and {right.name} are identical")
@@ -180,6 +188,8 @@ def _files(call: Call, style: Style, left: Side, right: Side, heading: str) -> i
         call.line(heading)
     if style.form == "normal":
         _normal(call, left, right, changes)
+    elif style.form in "en":
+        _script(call, style.form, right, changes)
     elif style.form == "y":
         _side_by_side(call, style, left, right, changes)
     else:
@@ -208,6 +218,23 @@ def _normal(call: Call, left: Side, right: Side, changes: list[Hunk]) -> None:
         _lines(call, right, h.c, h.d, "> ")
 
 
+def _script(call: Call, form: str, right: Side, changes: list[Hunk]) -> None:
+    """A script for ``ed`` (from the last change to the first) or for RCS."""
+    for h in reversed(changes) if form == "e" else changes:
+        lines = right.lines[h.c : h.d]
+        if form == "n":
+            if h.b > h.a:
+                call.line(f"d{h.a + 1} {h.b - h.a}")
+            if lines:
+                call.line(f"a{h.b} {len(lines)}")
+        else:
+            call.line(_span(h.a, h.b) + ("a" if h.a == h.b else "c" if lines else "d"))
+        if lines:
+            call.out += [f"{line}\n" for line in lines]
+            if form == "e":
+                call.line(".")
+
+
 def _groups(changes: list[Hunk], context: int) -> list[list[Hunk]]:
     groups: list[list[Hunk]] = []
     for h in changes:
@@ -220,9 +247,10 @@ def _groups(changes: list[Hunk], context: int) -> list[list[Hunk]]:
 
 def _grouped(call: Call, style: Style, left: Side, right: Side, changes: list[Hunk]) -> None:
     marks = ("---", "+++") if style.form == "u" else ("***", "---")
+    form = "%Y-%m-%d %H:%M:%S.%N %z" if style.form == "u" else "%a %b %e %H:%M:%S %Y"
     for number, (mark, side) in enumerate(zip(marks, (left, right), strict=True)):
         label = style.labels[number] if number < len(style.labels) else ""
-        call.line(f"{mark} " + (label or f"{side.name}\t{format_time(side.time, '%Y-%m-%d %H:%M:%S.%N %z')}"))
+        call.line(f"{mark} " + (label or f"{side.name}\t{format_time(side.time, form)}"))
     for group in _groups(changes, style.context):
         before = min(style.context, group[0].a)
         after = min(style.context, len(left.lines) - group[-1].b)

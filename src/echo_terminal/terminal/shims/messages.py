@@ -10,6 +10,8 @@ from typing import Any
 
 from bashkit import FileSystem
 
+from echo_terminal.terminal.shims.usage import SED
+
 NO_ENTRY = "No such file or directory"
 _ON_PATHS = (
     "sort uniq cut nl comm paste column wc shuf join diff realpath tac fold fmt rev expand tee head tail"
@@ -53,9 +55,6 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^cut: you must specify a list of fields$", "cut: you must specify a list of bytes, characters, or fields"),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*unclosed group$", r"\1: Unmatched ( or \\("),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*unopened group$", r"\1: Unmatched ) or \\)"),
-    (rf"^awk: fatal: (?:cannot open file|can't open source file) `(.*)' for reading: {NO_ENTRY}$",
-     rf"awk: cannot open \1 ({NO_ENTRY})"),
-    (r"^awk: cmd\. line:\d+: fatal: function `(\w+)' not defined$", r"awk: line 2: function \1 never defined"),
     (r"^cat: : Is a directory$", f"cat: '': {NO_ENTRY}"),
     (r"^bash: : Is a directory$", f"bash: : {NO_ENTRY}"),
     (r"^grep: Parsing error at position \d+: Opening parenthesis without.*$", "grep: missing closing parenthesis"),
@@ -78,13 +77,13 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (rf"^sh: (\S+\.sh): {NO_ENTRY}$", r"sh: 0: cannot open \1: No such file"),
     (r"^bash: getopts: illegal option -- '(.)'$", r"bash: illegal option -- \1"),
     (r"^bash: eval: line \d+: (unexpected EOF.*)$", r"bash: \1"),
-    (r"^awk: warning: command line argument `.*' is a directory: skipped$", "awk: read error (Is a directory)"),
-    (r"^awk: option requires an argument -- '(\w)'\n(?:.*\n?)*", r"awk: option -\1 lacks argument\n"),
-    (r"^awk: invalid option -- '(\w)'\n(?:.*\n?)*", r"awk: not an option: -\1\n"),
-    (r"^awk: cmd\. line:1: .*\nawk: cmd\. line:1: +\^ unexpected newline or end of string$",
-     "awk: line 2: missing } near end of file"),
-    (r"^awk: cmd\. line:1: (.*)\nawk: cmd\. line:1: +\^ unterminated regexp$",
-     r"awk: line 1: runaway regular expression \1 ..."),
+    (r"^Usage: sed \[OPTION\]\.\.\. \{script\} \[FILE\]\.\.\.\n(?:.*\n?)*", SED),
+    (r"^(sed: (?:invalid option -- '.'|unrecognized option '.*'|option requires an argument -- '.'))\n(?!Usage)",
+     rf"\1\n{SED}"),
+    (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*valid decimal$", r"\1: Unmatched \\{"),
+    (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*missing expression$",
+     r"\1: Invalid preceding regular expression"),
+    (r"^tac: (.*): Is a directory$", r"tac: \1: read error: Is a directory"),
     (rf"^(tar: .*: Cannot open: {NO_ENTRY})$(?!\ntar)", r"\1\ntar: Error is not recoverable: exiting now"),
     (rf"^(tar: .*: Cannot stat: {NO_ENTRY})$(?!\ntar)",
      r"\1\ntar: Exiting with failure status due to previous errors"),
@@ -140,8 +139,6 @@ _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO
 _DENIED = "/usr/.denied/"  # of ``permissions``
 _CLOSED = re.compile(rf"^(.*){_DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
-_AWK = re.compile(r"^awk: cmd\. line:1: (.*)\nawk: cmd\. line:1: ( *)\^ syntax error$", re.M)
-_AWK_WORD = re.compile(r"\w+|[!<>=&|+*/-]?=|&&|\|\||\+\+|--|\S")
 
 
 def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
@@ -159,7 +156,7 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     for needed, pattern, new in RULES:
         if needed in text:
             text = pattern.sub(new, text)
-    text = _AWK.sub(_of_mawk, _with_words(text, command))
+    text = _with_words(text, command)
     if _DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if "__end_of_command" in text:
@@ -190,24 +187,8 @@ def through_files(text: str, cwd: str, fs: FileSystem) -> str:
     return _BELOW.sub(reason, text) if "/" in text else text
 
 
-def _of_mawk(match: re.Match[str]) -> str:
-    """A syntax error of gawk as mawk reports it: it names the word at the caret."""
-    program, place = match[1], len(match[2])
-    word = found[0] if (found := _AWK_WORD.match(program, place)) else "end of line"
-    if word == "}" and program.count("(") > program.count(")"):
-        return "awk: line 1: missing ) near }"
-    if word == "}" and program.count("}") > program.count("{"):
-        return "awk: line 1: extra '}'\nawk: line 1: syntax error at or near end of line"
-    return f"awk: line 1: syntax error at or near {word}"
-
-
 def _with_words(text: str, command: str) -> str:
     """The texts that repeat words of the command line which bashkit leaves out."""
-    if "tr: missing operand after SET1" in text and (
-        m := re.search(r"\btr (?:-\w+ )*(['\"]?)([^'\" |;]+)\1", command)
-    ):
-        hint = "Two strings must be given when translating.\nTry 'tr --help' for more information."
-        text = text.replace("missing operand after SET1", f"missing operand after '{m[2]}'\n{hint}")
     if "jq: error: " in text and (m := re.search(r"\bjq (?:-\S+ )*(['\"]?)(.*?)\1(?: |$)", command)):
         program, end = m[2], "jq: 1 compile error"
         unexpected = "syntax error, unexpected $end (Unix shell quoting issues?) at <top-level>, line 1:"
@@ -247,6 +228,9 @@ def _with_words(text: str, command: str) -> str:
         text = _DIVISION.sub(lambda found: _with_spaces(found, command), text)
     if "sort" in command and (m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command)):
         text = text.replace(f"sort: cannot read: {m[1]}: ", f"sort: open failed: {m[1]}: ")
+    if "sed: read error" in text and re.search(r"\bsed\b[^|;]* (?:-[nEr]*i|--in-place)", command):
+        text = re.sub(r"^sed: read error on (.*): Is a directory$", r"sed: couldn't edit \1: not a regular file", text,
+                      flags=re.M)  # fmt: skip
     if "tee " in command and (m := re.search(r"\btee (?:-a )?([^\s|;&<>]+)", command)):
         text = re.sub(rf"^(?={NO_ENTRY}$|Is a directory$)", f"tee: {m[1]}: ", text, flags=re.M)
     if "join " in command and (m := re.search(r"\bjoin ([^\s|;&-]\S*)\s*$", command)):
@@ -277,9 +261,8 @@ def _with_spaces(found: re.Match[str], command: str) -> str:
 
 # Exit codes of bashkit that differ from the real ones, by error text; for commands that are one simple command.
 _CODES = (
-    (r"^(?:cat|truncate|head|tail|cut|tr|wc|uniq|mkdir|touch|tee): .*(?:option|you must)", 1),
-    (r"^awk: (?:line \d+: |read error|option -|not an option)", 2),
-    (r"^sed: read error on ", 4),
+    (r"^(?:cat|tac|truncate|head|tail|mkdir|touch|tee): .*(?:option|you must)", 1),
+    (r"^sed: (?:read error on |couldn't edit )", 4),
     (r"^sh: 0: cannot open ", 2),
     (r"^patch: \*\*\*\* Only garbage", 2),
     (r"^bash: wait: .*not a pid", 1),
@@ -298,8 +281,6 @@ def exit_code(stderr: str, command: str, code: int) -> int:
     """The real exit code of a simple command or pipeline that failed with a real error text."""
     if 0 < code < 126 and not stderr.startswith("xargs: ") and re.search(r"\|\s*xargs\b[^|;&]*$", command):
         return 123
-    if stderr.startswith("awk: read error") and code == 0 and "|" not in command:
-        return 2
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
     return next((real for pattern, real in _COMPILED_CODES if pattern.search(stderr)), code)
