@@ -19,6 +19,7 @@ from echo_terminal.policy.weights import Policy
 from echo_terminal.tasks.families import make_task
 from echo_terminal.tasks.machine import make_machine
 from echo_terminal.terminal.terminal import open_terminal
+from echo_terminal.training.benchmarks import peak_bytes
 from echo_terminal.training.grpo import Rollouts, Trainer, TrainParams, stream
 from echo_terminal.training.objective import EnvTermParams, ObjectiveParams, PolicyTermParams
 from echo_terminal.training.run import KeepParams, snapshots, train
@@ -132,6 +133,17 @@ def test_rollouts_of_other_weights_are_refused(start: Policy, precision: torch.d
         t.policy.model.norm.weight[3] += 1e-6  # one value, its last bits
     with pytest.raises(RuntimeError, match="sampled by other weights"):
         t.parts_of(second, 1)
+
+
+def test_peak_memory_is_that_of_the_largest_micro_batch(start: Policy) -> None:
+    """A row by itself holds no more than the rows together, nor does an address that is used again hide bytes."""
+    peaks = {}
+    for budget in (64, 10**6):
+        t = trainer(start, echo(0.5), token_budget=budget)
+        rollouts = novice_rollouts(t)
+        peaks[budget] = [peak_bytes(t, rollouts) for _ in range(2)]
+        assert peaks[budget][0] == peaks[budget][1]
+    assert peaks[64][0] < 0.5 * peaks[10**6][0]
 
 
 def test_bfloat16_forward_passes_keep_float32_weights(start: Policy) -> None:
