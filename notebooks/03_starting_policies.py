@@ -192,7 +192,7 @@ fig, ax = plt.subplots(figsize=(8, 0.9 + 0.5 * len(templates)), layout="constrai
 for k, (name, rows) in enumerate(by_template.groupby("start")):
     bounds = [wilson(row["sum"], row["count"]) for row in rows.to_dict("records")]
     at = [templates.index(t) + 0.4 * (k - (len(starts) - 1) / 2) for t in rows["template"]]
-    ax.barh(at, [100 * b.value for b in bounds], 0.38, color=SHADES[name], label=name)
+    ax.barh(at, [100 * b.value for b in bounds], 0.38, color=SHADES[name], alpha=0.55, label=name)
     ax.hlines(at, [100 * b.low for b in bounds], [100 * b.high for b in bounds], color="black", lw=1)
 ax.set_yticks(range(len(templates)), templates)
 ax.set(xlabel="pass rate on val (%), one attempt a task", xlim=(0, 100))
@@ -202,7 +202,7 @@ plt.show()
 counts = by_template["count"]
 display(
     Markdown(
-        f"Lines: Wilson's 95 % intervals over {counts.min()} to {counts.max()} tasks a template; one policy a start, so they do not speak of seeds."
+        f"Lines: Wilson's 95 % intervals over the tasks of a template (at least {counts.min()}); one policy a start, so they do not speak of seeds."
     )
 )
 

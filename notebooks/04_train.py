@@ -115,8 +115,17 @@ display(HTML(coloured(episode.transcript, tokenizer.decode)))
 # %%
 window = max(1, p.train.steps // 10)
 # As in analysis.names, written out: a new label there must not train everything anew.
-others = sns.color_palette("Set2", max(1, len(matched)))
-colours = dict(zip(sorted(matched), others, strict=False)) | {"grpo": "#D55E00", "echo": "#0072B2"}
+SHOWN = {
+    "grpo": ("GRPO", "#D55E00"),
+    "echo_05": ("ECHO, λ = 0.05", "#74B9E0"),
+    "echo_1": ("ECHO, λ = 0.1", "#56B4E9"),
+    "echo_2": ("ECHO, λ = 0.2", "#3690C8"),
+    "echo": ("ECHO", "#0072B2"),
+    "echo_full": ("ECHO, warnings too", "#44AA99"),
+    "masked_facts": ("ECHO without facts", "#7B3294"),
+    "shuffled": ("ECHO, shuffled outputs", "#A6761D"),
+    "unrelated": ("ECHO, unrelated text", "#999933"),
+}
 fig, axes = plt.subplots(2, 2, figsize=(11, 6), sharex=True, layout="constrained")
 panels = [
     ("reward_mean", "training pass rate"),
@@ -128,7 +137,8 @@ for ax, (column, title) in zip(axes.flat, panels, strict=True):
     for name, rows in frame.groupby("objective"):
         series = rows.set_index("step")[column].dropna()
         series = series.rolling(window if len(series) > window else 1, min_periods=1).mean()
-        ax.plot(series, color=colours[name], lw=2.2 if name == objective else 1.2, label=name)
+        shown_as, colour = SHOWN.get(name, (name, "#7F7F7F"))
+        ax.plot(series, color=colour, lw=2.2 if name == objective else 1.2, label=shown_as)
     ax.set_title(title)
 fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
 for ax in axes[1]:
@@ -137,7 +147,7 @@ plt.show()
 
 # %%
 last = frame[frame["step"] > p.train.steps - window].groupby("objective")["reward_mean"].mean()
-said = ", ".join(f"{name} {value:.1%}" for name, value in last.items())
+said = ", ".join(f"{SHOWN.get(name, (name,))[0]} {value:.1%}" for name, value in last.items())
 display(
     Markdown(
         f"Mean training pass rate over the last {window} steps (temperature {p.train.temperature}, start {start}, seed {seed}): {said}. One seed, on training tasks: whether the arms "
@@ -180,6 +190,7 @@ cost = pd.DataFrame(
 )
 cost = cost[cost["plain"]] if cost["plain"].any() else cost
 cost = cost.groupby("objective")[["rollout", "update"]].median()
+cost = cost.rename(index=lambda name: SHOWN.get(name, (name,))[0])
 ax = cost.plot.barh(stacked=True, figsize=(7, 0.9 + 0.4 * len(cost)), color=["#B0B0B0", "#555555"])
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 ax.set(xlabel="milliseconds for 1,000 tokens", ylabel="")

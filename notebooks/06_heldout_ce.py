@@ -123,7 +123,7 @@ gaps = prediction.gaps(ends, ["ce_token_mean"], ("start", "suite"))
 for row in gaps.itertuples():
     floor = ends.loc[ends["suite"] == row.suite, "floor_token_mean"].iloc[0]
     say(
-        f"* **{label(row.start)}, {row.suite}**: {arms(row)} ({side(row.low, row.high, 'ECHO lower', 'ECHO higher')}; {row.seeds} seeds); floor {floor:.3f}"
+        f"* **{label(row.start)}, {row.suite}**: {arms(row)} ({side(row.low, row.high, 'ECHO lower', 'ECHO higher')}; seeds: {row.seeds}); floor {floor:.3f}"
     )
 clear = gaps[(gaps["high"] < 0) | (gaps["low"] > 0)]
 say(
@@ -242,7 +242,7 @@ kinds = ["exact", "similarity", "chance"]
 alone = texts.groupby(["start", "objective", "seed"])[kinds].mean().reset_index()
 for row in prediction.gaps(alone, kinds).itertuples():
     say(
-        f"* **{label(row.start)}**, {row.measure}: {arms(row, 1, 100, ' %')} points ({side(row.low, row.high, 'ECHO worse', 'ECHO better')}; {row.seeds} seeds)"
+        f"* **{label(row.start)}**, {row.measure}: {arms(row, 1, 100, ' %')} points ({side(row.low, row.high, 'ECHO worse', 'ECHO better')}; seeds: {row.seeds})"
     )
 say(
     f"{len(texts) // texts.groupby(['start', 'objective', 'seed']).ngroups} replies with text on {first_suite}; those that are an exit code alone are left out. "
@@ -266,7 +266,7 @@ for row in prediction.gaps(scores, ["auroc", "brier", "calibration_error"]).iter
     words = ("ECHO worse", "ECHO better") if row.measure == "auroc" else ("ECHO better", "ECHO worse")
     name = {"auroc": "AUROC", "brier": "Brier score"}.get(row.measure, row.measure.replace("_", " "))
     say(
-        f"* **{label(row.start)}**, {name}: {arms(row)} ({side(row.low, row.high, *words)}; {row.seeds} seeds)"
+        f"* **{label(row.start)}**, {name}: {arms(row)} ({side(row.low, row.high, *words)}; seeds: {row.seeds})"
     )
 rate = scores["brier_of_base_rate"].iloc[0]
 mean_brier = scores[scores["objective"] != "start"].groupby(["start", "objective"])["brier"].mean()

@@ -1,5 +1,7 @@
 """Names for readers: every objective of every shipped profile has one, and the λ that it says is the λ that is set."""
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,16 @@ def test_no_two_things_share_a_colour_and_order_is_fixed() -> None:
     assert len(set(colours)) == len(colours)
     assert names.in_order(["z", "echo", "a", "grpo"]) == ["grpo", "echo", "a", "z"]
     assert names.colour_of("mine") == names.PLAIN and names.marker_of("mine") in names.OTHER_MARKERS
+
+
+def test_what_the_training_notebooks_write_out_is_what_is_said_elsewhere() -> None:
+    """Notebooks 03 and 04 import no names (a label must not train anew); their own lists must agree."""
+    shades, shown = (
+        ast.literal_eval(re.search(rf"^{name} = (\{{.*?\}})$", text, re.MULTILINE | re.DOTALL)[1])  # type: ignore[index]
+        for name, text in (
+            ("SHADES", (ROOT / "notebooks" / "03_starting_policies.py").read_text()),
+            ("SHOWN", (ROOT / "notebooks" / "04_train.py").read_text()),
+        )
+    )
+    assert shades == {start: names.colour_of(start) for start in names.STARTS}
+    assert shown == {o: (names.label(o), names.colour_of(o)) for o in shown} and len(shown) == 9
