@@ -52,6 +52,9 @@ def test_a_killed_run_goes_on_and_gives_the_digest_of_an_undisturbed_one(
     assert "profiles/smoke/dvc.lock was cut short: put back as the last stage found it" in again.stdout
     assert again.returncode == 0 and record.read_text() == before and "Running stage" not in again.stdout
     assert not kept.exists()
+    command = [sys.executable, "-m", "dvc", "repro", "profiles/smoke/dvc.yaml"]
+    by_hand = subprocess.run(command, cwd=repository, capture_output=True, text=True)
+    assert by_hand.returncode == 0 and "up to date" in by_hand.stdout and record.read_text() == before
 
     shutil.rmtree(repository / "results/smoke/02_second/0")
     killed = subprocess.Popen(

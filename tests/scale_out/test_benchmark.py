@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -144,6 +145,20 @@ def test_a_server_that_dies_during_the_job_is_said(policy, tmp_path, machine, fr
 def test_a_silent_server_is_ended(policy, tmp_path, machine, free_port):
     with pytest.raises(RuntimeError, match="did not answer within 1 s"):
         run(policy, tmp_path, free_port, vllm(tmp_path, "import time; time.sleep(60)"), patience=1.0)
+
+
+def test_the_server_ends_with_a_command_that_is_stopped(tmp_path, free_port):
+    command = [vllm(tmp_path, HEALTHY), "-m", "vllm", "--port", str(free_port)]
+    script = (
+        "import sys, time; from pathlib import Path; from echo_terminal.scale_out.benchmark import serving\n"
+        f"with serving({command!r}, {free_port}, Path({str(tmp_path / 'log')!r}), 20.0):\n"
+        "    print('up', flush=True); time.sleep(60)"
+    )
+    stopped = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert stopped.stdout.readline() == "up\n" and b.answers(free_port)
+    stopped.terminate()
+    assert stopped.wait(20) == 143
+    assert not b.answers(free_port)
 
 
 def test_a_failed_harbor_is_said(policy, tmp_path, machine, free_port):

@@ -20,7 +20,12 @@ sys.path.insert(0, HOME)
 from nemo_rl.algorithms.loss import ClippedPGLossConfig, ClippedPGLossFn, prepare_loss_input  # noqa: E402
 from nemo_rl.algorithms.loss.wrapper import SequencePackingLossWrapper  # noqa: E402
 from nemo_rl.distributed.batched_data_dict import BatchedDataDict  # noqa: E402
+from nemo_rl.utils.config import load_config, register_omegaconf_resolvers  # noqa: E402
+from omegaconf import OmegaConf  # noqa: E402
 
+import echo_terminal.scale_out  # noqa: E402
+from echo_terminal.agent.prompt import HarnessParams  # noqa: E402
+from echo_terminal.scale_out.guards import check_config  # noqa: E402
 from echo_terminal.scale_out.nemo_rl import WEIGHT, EchoLossFn, batch_of, echo_weights  # noqa: E402
 from echo_terminal.training.loss import loss_of, select, token_weights  # noqa: E402
 from echo_terminal.training.objective import EnvTermParams, ObjectiveParams, PolicyTermParams  # noqa: E402
@@ -233,7 +238,69 @@ def test_the_hooks_that_we_hang_on_exist():
     assert [a.arg for a in step.args.args] == ["self", "message_log_batch", "metadata"]
 
 
-def function(path: str, name: str, owner: str | None = None) -> ast.FunctionDef:
+def test_the_run_script_takes_and_gives_in_their_order():
+    """``setup`` returns 13 things by position, ``grpo_train`` takes 12: names that must stand in the same places."""
+    script = Path(echo_terminal.scale_out.__file__).with_name("run_grpo.py")
+    ours = function(script, "train")
+    unpacked = next(
+        n.targets[0]
+        for n in ours.body
+        if isinstance(n, ast.Assign)
+        and isinstance(n.value, ast.Call)
+        and ast.unparse(n.value.func) == "setup"
+    )
+    returned = next(
+        n.value
+        for n in reversed(function("nemo_rl/algorithms/grpo.py", "setup").body)
+        if isinstance(n, ast.Return)
+    )
+    names = {"engine": "policy_generation", "loader": "dataloader", "val_loader": "val_dataloader"}
+    names |= {"state": "grpo_save_state", "config": "master_config", "_loss": "loss_fn"}
+    names |= {"_gym": "nemo_gym_actor", "_cluster": "(train_cluster, inference_cluster)"}
+    returned_names = [ast.unparse(n) for n in returned.elts]
+    assert [names.get(n, n) for n in map(ast.unparse, unpacked.elts[:-1])] == returned_names[:11]
+    assert isinstance(unpacked.elts[-1], ast.Starred)
+    call = next(n.value for n in ours.body if isinstance(n, ast.Expr) and "grpo_train" in ast.unparse(n))
+    given = [ast.unparse(a).partition("(")[0] for a in call.args]
+    names |= {"loader": "wrapped_dataloader", "EchoLossFn": "loss_fn"}
+    taken = [a.arg for a in function("nemo_rl/algorithms/grpo.py", "grpo_train").args.args]
+    assert given[6:8] == ["environment"] * 2 and taken[6:8] == ["task_to_env", "val_task_to_env"]
+    assert [names.get(n, n) for n in given[:6] + given[8:]] == taken[:6] + taken[8:]
+
+
+@pytest.mark.parametrize("name", ["qwen3_8b", "qwen3_14b", "openthinker_sft"])
+def test_shipped_configurations_refine_theirs(name):
+    """Merged as ``run_grpo`` does; a setting that theirs does not know would be ignored without a word."""
+    base = load_config(Path(str(HOME)) / "examples/configs/grpo_math_1B.yaml")
+    own = load_config(Path(echo_terminal.scale_out.__file__).parent / "configs" / f"{name}.yaml")
+    known = OmegaConf.to_container(base, resolve=False)
+    mine = {k: v for k, v in OmegaConf.to_container(own, resolve=False).items() if k in known}
+    assert unknown(mine, known) == ["grpo.skip_reference_policy_logprobs_calculation"]
+    settings = (Path(str(HOME)) / "nemo_rl/algorithms/grpo.py").read_text()
+    assert "skip_reference_policy_logprobs_calculation: NotRequired[bool]" in settings
+    register_omegaconf_resolvers()
+    merged = OmegaConf.to_container(OmegaConf.merge(base, own), resolve=True)
+    echo, harness = (
+        EnvTermParams.model_validate(merged.pop("echo")),
+        HarnessParams.model_validate(merged.pop("harness")),
+    )
+    check_config(merged, echo, harness)
+    assert set(merged) - set(known) == {"terminal"}
+    assert merged["policy"]["generation"]["vllm_cfg"]["max_model_len"] == 16384  # follows the policy's length
+
+
+def unknown(mine: dict, known: dict, path: str = "") -> list[str]:
+    """Paths of settings in ``mine`` that ``known`` has not."""
+    found = []
+    for key, value in mine.items():
+        if key not in known:
+            found.append(path + key)
+        elif isinstance(value, dict) and isinstance(known[key], dict):
+            found += unknown(value, known[key], f"{path}{key}.")
+    return found
+
+
+def function(path: str | Path, name: str, owner: str | None = None) -> ast.FunctionDef:
     tree = ast.parse((Path(str(HOME)) / path).read_text())
     body = tree.body
     if owner is not None:

@@ -103,7 +103,9 @@ def test_a_rollout_never_exceeds_its_context():
     assert total == pytest.approx(params.harness.max_context) and 0 < sampled < total
 
 
-@pytest.mark.parametrize("profile", ["smoke", "cpu", "cpu-full", "h200", "cluster"])
+@pytest.mark.parametrize(
+    "profile", ["cpu", *sorted(p.parent.name for p in ROOT.glob("profiles/*/params.yaml"))]
+)
 def test_every_profile_has_a_plan(profile, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("sys.argv", ["echo-terminal", "plan", profile])

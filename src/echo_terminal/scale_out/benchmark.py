@@ -10,6 +10,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -124,11 +125,12 @@ def agent_options(
 def serving(
     command: Sequence[str], port: int, log: Path, patience: float
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The server, from its first answer on; it is ended on the way out.
+    """The server, from its first answer on; it is ended on the way out, also when this process is asked to end.
 
     Raises:
         RuntimeError: it ended or did not answer within ``patience`` seconds; the message has its own last error.
     """
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with log.open("wb") as out:
         server = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
     try:
@@ -148,6 +150,7 @@ def serving(
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
+        signal.signal(signal.SIGTERM, before)
 
 
 def answers(port: int) -> bool:
