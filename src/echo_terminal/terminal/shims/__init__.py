@@ -87,6 +87,8 @@ SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
 ON_NAMED_FILES: Mapping[str, Program] = {"wc": columns.wc, "cut": columns.cut, "bc": bc.bc}
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
+    f"{OWN}xargs_code": small.xargs_code,
+    f"{OWN}signals": small.signals,
     "yes": small.yes,
     "curl": small.curl,
     "wget": small.wget,
