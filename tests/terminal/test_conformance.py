@@ -43,6 +43,11 @@ def third():
     return rows_of("bash_corpus_3.jsonl")
 
 
+@pytest.fixture(scope="module")
+def fourth():
+    return rows_of("bash_corpus_4.jsonl")
+
+
 def share(rows):
     return sum(row.exact for row in rows) / len(rows)
 
@@ -63,8 +68,14 @@ def test_third_corpus_of_rare_options_and_wrong_words_stays_where_it_is(third):
     assert share([row for row in third if row.error]) >= 0.86
 
 
-def test_every_difference_has_a_reason(first, second, third):
-    unlisted = [command for _, command, _, reason in c.differences([*first, *second, *third]) if not reason]
+def test_fourth_corpus_of_scripts_files_and_archives_stays_where_it_is(fourth):
+    assert share(fourth) >= 0.96
+    assert share([row for row in fourth if row.error]) >= 0.92
+
+
+def test_every_difference_has_a_reason(first, second, third, fourth):
+    rows = [*first, *second, *third, *fourth]
+    unlisted = [command for _, command, _, reason in c.differences(rows) if not reason]
     assert unlisted == []
 
 

@@ -240,18 +240,22 @@ class VirtualTerminal:
         return "\n".join([*before, text, *after]), watched
 
     def _interpreted(self, match: re.Match[str]) -> str:
-        """The path of a script at a command's place, after ``python3`` where its first line asks for that."""
+        """The path of a script at a command's place, after ``python3`` or ``bash`` if its first line asks for that."""
         fs = self._open.fs()
         path = match[2] if match[2].startswith("/") else f"{self._cwd}/{match[2]}"
         if not fs.exists(path):
             made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", match.string)
-            asks = re.search(r"#!\s*\S*(?:/|env )python3?\b", match.string)
-            return f"{match[1]}python3 {match[2]}" if made and asks else match[0]
+            asks = re.search(r"#!\s*\S*(?:/|env )(python3|bash)\b", match.string)
+            runs = made and asks and (asks[1] != "bash" or re.search(r"chmod (?:a|u)?(?:\+|7)", match.string))
+            return f"{match[1]}{asks[1]} {match[2]}" if runs and asks else match[0]
         if fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
             return match[0]
         first = fs.read_file(path)[:80].partition(b"\n")[0]
-        python = first.startswith(b"#!") and first.split()[-1].rpartition(b"/")[2].startswith(b"python")
-        return f"{match[1]}python3 {match[2]}" if python else match[0]
+        program = first.split()[-1].rpartition(b"/")[2] if first.startswith(b"#!") else b""
+        name = "python3" if program.startswith(b"python") else "bash" if program == b"bash" else ""
+        if name == "bash" and "chmod" in match.string:  # the command may take the right to execute
+            return match[0]
+        return f"{match[1]}{name} {match[2]}" if name else match[0]  # bashkit does not count the first line
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
         self._end = int(context.argv[0])

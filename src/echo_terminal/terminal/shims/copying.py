@@ -8,12 +8,12 @@ from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, options, quo
 from echo_terminal.terminal.shims.files import DENIED, inside, join, refusal, split_target
 
 CP_LONG = (
-    "archive attributes-only backup= copy-contents force interactive dereference link no-clobber no-dereference "
+    "archive attributes-only backup=? copy-contents force interactive dereference link no-clobber no-dereference "
     "preserve= no-preserve= parents recursive reflink= remove-destination sparse= strip-trailing-slashes "
     "symbolic-link suffix= target-directory= no-target-directory update verbose one-file-system"
 ).split()
 MV_LONG = (
-    "backup= force interactive no-clobber strip-trailing-slashes suffix= target-directory= no-target-directory "
+    "backup=? force interactive no-clobber strip-trailing-slashes suffix= target-directory= no-target-directory "
     "update verbose"
 ).split()
 
@@ -187,6 +187,9 @@ def _move(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
         call.fail(f"cannot move {quote(source)} to {quote(name)}: Not a directory")
     elif not call.is_folder(posixpath.dirname(path)):
         call.fail(f"cannot move {quote(source)} to {quote(name)}: {call.why_missing(name)}")
+    elif refusal(call, path) == "Read-only file system":
+        what = f"inter-device move failed: {quote(source)} to {quote(name)}"
+        call.fail(f"{what}; unable to remove target: Read-only file system")
     elif reason := refusal(call, path) or refusal(call, start):
         call.fail(f"cannot move {quote(source)} to {quote(name)}: {reason}")
     else:

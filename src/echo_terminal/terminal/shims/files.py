@@ -219,7 +219,7 @@ def ln(call: Call) -> None:
     found, words = options(
         call,
         "bfiLnPrsS:t:Tv",
-        ["backup=", "directory", "force", "interactive", "logical", "no-dereference", "physical", "relative",
+        ["backup=?", "directory", "force", "interactive", "logical", "no-dereference", "physical", "relative",
          "symbolic", "suffix=", "target-directory=", "no-target-directory", "verbose"],
     )  # fmt: skip
     names = {option for option, _ in found}

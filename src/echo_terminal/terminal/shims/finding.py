@@ -135,11 +135,11 @@ class Search:
     def _counted(self, word: str, text: str) -> Test:
         match = re.fullmatch(r"([-+]?)(\d+)([a-zA-Z]?)", text)
         if match is None or (match[3] and (word != "-size" or match[3] not in UNITS)):
-            what = (
-                f"invalid -size type `{text[-1:]}'"
-                if word == "-size"
-                else f"invalid argument `{text}' to `{word}'"
-            )
+            if word == "-size":
+                known = text[-1:] in UNITS
+                what = f"Invalid argument `{text}' to -size" if known else f"invalid -size type `{text[-1:]}'"
+            else:
+                what = f"invalid argument `{text}' to `{word}'"
             raise UsageError(what, hint=False)
         sign, number, unit = match[1], int(match[2]), UNITS.get(match[3], 512)
         measure: dict[str, Callable[[Found], int]] = {

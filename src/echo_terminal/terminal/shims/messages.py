@@ -99,6 +99,8 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^jq: invalid JSON: expected value at line 1 column 1$",
      "parse error: Invalid numeric literal at line 2, column 0"),
     (r"^bash: eval: line \d+: (syntax error.*)$", r"bash: \1"),
+    (r'^bash: (0\d+)\b.*(: value too great for base \(error token is "\1"\))$', r"bash: \1\2"),
+    (r"syntax error: expected variable name in for loop", "syntax error near unexpected token `newline'"),
     (r"^(bash: exit: (?:.*: numeric argument required|too many arguments))$", r"exit\n\1"),
     (r"^(gzip: .*): invalid gzip header$", r"\n\1: not in gzip format"),
     (rf"^bzip2: (?!Can't)(.*): ({NO_ENTRY})$", r"bzip2: Can't open input file \1: \2."),
@@ -224,6 +226,13 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
+    if "jq: invalid JSON: key must" in text and (m := re.search(r"['\"](\{\s*[A-Za-z]\w*)", command)):
+        text = re.sub(
+            r"^jq: invalid JSON: key must be a string at line 1 column \d+$",
+            f"parse error: Invalid numeric literal at line 1, column {len(m[1]) + 1}",
+            text,
+            flags=re.M,
+        )
     if "division by 0" in text:
         text = _DIVISION.sub(lambda found: _with_spaces(found, command), text)
     if "sort" in command and (m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command)):
@@ -313,6 +322,8 @@ def syntax_error(error: str) -> tuple[str, int]:
         text = "unexpected token `newline', conditional binary operator expected"
     elif "end of input in arithmetic command" in text:
         text = "unexpected EOF while looking for matching `)'"
+    elif "parser fuel exhausted" in text:  # a pattern of ``case`` without the end of the one before
+        text = "syntax error near unexpected token `)'"
     elif text.startswith(("expected word", "expected delimiter after <<", "expected function name")):
         text = "syntax error near unexpected token `newline'"
     return f"bash: {text}\n", 2

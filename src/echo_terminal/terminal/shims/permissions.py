@@ -33,7 +33,9 @@ _CHMOD = re.compile(r"\bchmod\s+([^;&|\n]+)")
 _GRANTS = re.compile(r"[ugoa]*\+[rwxX]+|0?[67]\d\d")
 _MOVES = re.compile(r"\b(?:mv|cp|ln)\s+([^;&|\n]+)")
 _SPREADS = re.compile(r"[*?]|\bfind\b|\bxargs\b|\s-\w*[rR]")
-_TRACES = re.compile(r"\bset -\w*x|\bsh -\w*x")
+_SHOWS = re.compile(
+    r"\bset -\w*x|\bsh -\w*x|(?<![-\w])(?:type|declare|command)\b"
+)  # the functions would be seen
 
 
 class Rights:
@@ -56,8 +58,8 @@ class Rights:
         if not self._names and "chmod" not in command:
             return command
         self._learn(command)
-        named = any(name in command for name in self._names)
-        if not self._names or not (named or _SPREADS.search(command)) or _TRACES.search(command):
+        named = self._named(command)
+        if not self._names or not (named or _SPREADS.search(command)) or _SHOWS.search(command):
             return command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
@@ -76,8 +78,13 @@ class Rights:
             if words and any(posixpath.basename(word) in self._names for word in words):
                 self._names.add(posixpath.basename(words[-1].strip("/")))
 
+    def _named(self, text: str) -> bool:
+        return any(
+            name in text and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in self._names
+        )
+
     def _meant(self, word: str) -> bool:
-        return word.startswith('"$') or any(name in word for name in self._names)
+        return word.startswith('"$') or self._named(word)
 
     def _redirected(self, match: re.Match[str]) -> str:
         sign, word = match[1], match[2]

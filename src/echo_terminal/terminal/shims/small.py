@@ -14,6 +14,10 @@ from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, option
 
 FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
 NOT_FOUND = 127
+SIGNALS = (
+    "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG "
+    "XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
+).split()
 
 
 def absent(call: Call) -> None:
@@ -43,6 +47,21 @@ def no_login_shell(call: Call) -> None:
     reason = "not login shell: use `exit'" if call.name == "logout" else "cannot suspend: no job control"
     call.err.append(f"bash: {call.name}: {reason}\n")
     call.code = 1
+
+
+def xargs_code(call: Call) -> None:
+    """The exit code of ``xargs`` for that of a command that failed in it, which bashkit passes on."""
+    code = int(call.argv[0])
+    call.code = 123 if 0 < code < 123 else code
+
+
+def signals(call: Call) -> None:
+    """The table of ``kill -l``."""
+    real_time = [(34 + n, f"RTMIN{f'+{n}' if n else ''}") for n in range(16)]
+    real_time += [(64 - n, f"RTMAX{f'-{n}' if n else ''}") for n in range(14, -1, -1)]
+    for place, (number, name) in enumerate([*enumerate(SIGNALS, 1), *real_time], 1):
+        call.out.append(f"{number:2}) SIG{name}" + ("\n" if place % 5 == 0 else "\t"))
+    call.out.append("\n")
 
 
 def seq(call: Call) -> None:
