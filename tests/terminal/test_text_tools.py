@@ -2,7 +2,7 @@
 
 import pytest
 
-from echo_terminal.terminal.terminal import HOME, File
+from echo_terminal.terminal.terminal import HOME, File, Status
 from echo_terminal.terminal.virtual import VirtualTerminal
 
 FILES = {
@@ -103,7 +103,20 @@ def test_awk_reads_files_fields_and_assignments(terminal):
     )
 
 
-def test_awk_gives_up_an_endless_loop(terminal, monkeypatch):
-    monkeypatch.setattr("echo_terminal.terminal.shims.awk_compile.TURNS", 1000)
-    seen = terminal.run("awk 'BEGIN{for(;;) x++}'")
-    assert (seen.stderr, seen.exit_code) == ("awk: program limit exceeded: turns of loops\n", 2)
+def test_awk_stops_at_the_limits_of_its_command(terminal):
+    late = terminal.run("awk 'BEGIN{print 1; for(;;) x++}'", timeout=0.5)
+    assert (late.stdout, late.exit_code, late.status) == ("1\n", 124, Status.TIMEOUT)
+    large = terminal.run("awk 'BEGIN{x=\"a\"; for(;;) x=x x}'")
+    assert (large.stdout, large.exit_code, large.status) == ("", 137, Status.KILLED)
+
+
+def test_the_longest_alternative_matches(terminal):
+    assert terminal.run("echo abab | awk '{sub(/a|ab|aba/, \"x\"); print}'").stdout == "xb\n"
+
+
+def test_a_pattern_without_end_is_given_up(terminal):
+    seen = terminal.run(f"echo {'a' * 60}c | awk '/^(a|aa)+$/'")
+    assert seen.stderr == "awk: program limit exceeded: a regular expression takes too long\n"
+    assert seen.exit_code == 2
+    seen = terminal.run(f"expr {'a' * 60}c : '\\(a\\|aa\\)*$'")
+    assert (seen.stderr, seen.exit_code) == ("expr: Regular expression too big\n", 2)

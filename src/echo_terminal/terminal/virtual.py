@@ -25,9 +25,11 @@ from echo_terminal.terminal.shell_session import SIGNALLED, WRITABLE
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
 from echo_terminal.terminal.shims.columns import REGULAR
+from echo_terminal.terminal.shims.limits import TIME, Limits
 from echo_terminal.terminal.shims.messages import (
     dangling,
     exit_code,
+    open_ended,
     real_messages,
     real_versions,
     syntax_error,
@@ -68,7 +70,6 @@ _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into 
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
 
 class VirtualParams(StrictModel):
@@ -92,7 +93,8 @@ class VirtualTerminal:
         self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
         self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
-        self._programs = programs(self._clock, self._draw)
+        self._limits = Limits(self.params.max_bytes, self.params.max_commands)
+        self._programs = programs(self._clock, self._draw, self._limits)
         self._programs["python3"] = callback(self._python, self._clock, files=True)
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
@@ -168,7 +170,8 @@ class VirtualTerminal:
         shell, chunks = self._open, []
         if _TIMES.search(command):
             virtual_tree.settle_times(shell, self._clock, new=_STORES.search(command) is not None)
-        self._python.start(time.monotonic() + timeout, shell.cancel)
+        self._limits.start(timeout)
+        self._python.start(self._limits.until, shell.cancel)
         text, watched = self._prepare(command.replace("\0", ""))
         self._deep = self._deep or "eval" in command
         execute = on_deep_stack if self._deep or NESTS.search(command) else Bash.execute_sync
@@ -229,7 +232,7 @@ class VirtualTerminal:
             before.append(f"(exit {self._code})")
         self._child = _CHILD.search(command) is not None
         watched = self._child or "-e" in self._options or _LEAVES.search(command) is not None
-        watched = watched and not _open_ended(command)
+        watched = watched and not open_ended(command)
         if watched:
             after.append(f"{END} $?")
             if "trap" in command:
@@ -288,7 +291,9 @@ class VirtualTerminal:
         if python is not None:
             late = python.over == "time"
             code, status = (TIMEOUT_EXIT, Status.TIMEOUT) if late else (KILLED_EXIT, Status.KILLED)
-        elif max(len(stdout), len(stderr)) > limit:
+        elif self._limits.reached == TIME:
+            code, status = TIMEOUT_EXIT, Status.TIMEOUT
+        elif self._limits.reached is not None or max(len(stdout), len(stderr)) > limit:
             code, status = KILLED_EXIT, Status.KILLED
         return stdout[:limit], stderr[:limit], code, status
 
@@ -345,11 +350,3 @@ class VirtualTerminal:
 
 _OF_LIMITS = re.compile(r"^.*(?:resource limit exceeded|execution cancelled).*\n?", re.M)
 _ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
-
-
-def _open_ended(command: str) -> bool:
-    """Would a line behind the command become part of it?"""
-    if command.rstrip("\n").endswith("\\"):
-        return True
-    ends = {line.strip() for line in command.split("\n")}
-    return any(match[2] not in ends for match in _HEREDOC.finditer(command))

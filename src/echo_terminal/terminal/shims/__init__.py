@@ -12,7 +12,7 @@ import shlex
 import threading
 from collections.abc import Callable, Mapping
 
-from bashkit import Bash, BuiltinContext, BuiltinResult
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 
 from echo_terminal.terminal.shims import (
     archives,
@@ -43,6 +43,7 @@ from echo_terminal.terminal.shims import (
     zipping,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
+from echo_terminal.terminal.shims.limits import DEEPEST, ROOM, TIME, Limits
 from echo_terminal.terminal.shims.piping import OWN
 
 Program = Callable[[Call], None]
@@ -160,18 +161,38 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(clock: Clock, draw: small.Draw) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
-    """Name -> callback for bashkit, by the clock and the random numbers of one terminal."""
+def programs(
+    clock: Clock, draw: small.Draw, limits: Limits
+) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
+    """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
     on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf}
 
     def shell(call: Call, command: str, given: str) -> tuple[str, int]:
-        """Run a command for a program, over the same files; its errors go where the program's go."""
-        inner = Bash(cwd=call.cwd, env=call.env, custom_builtins=table)
+        """Run a command for a program, over the same files; its errors go where the program's go.
+
+        Raises:
+            Stopped: it reached a limit, or the shells inside each other are too many.
+        """
+        if limits.depth == DEEPEST:
+            raise limits.stop(ROOM)
+        limits.depth += 1
+        inner = Bash(
+            cwd=call.cwd,
+            env=call.env,
+            max_commands=limits.max_commands,
+            max_memory=limits.max_bytes,
+            timeout_seconds=limits.left(),
+            profile=ExecutionProfile.Interactive,
+            custom_builtins=table,
+        )
         inner.mount("/", call.fs)
         inner.execute_sync(f"cd {shlex.quote(call.cwd)}")
         done = inner.execute_sync(
             f"{{ {command}\n}} <<< {shlex.quote(given.removesuffix(chr(10)))}" if given else command
         )
+        limits.depth -= 1
+        if done.error is not None and not done.error.startswith("parse error"):
+            raise limits.stop(TIME if "execution timeout" in done.error else ROOM)
         call.err.append(
             re.sub(
                 r"^bash: (?:line \d+: )?(.*): command not found.*$",
@@ -182,7 +203,7 @@ def programs(clock: Clock, draw: small.Draw) -> dict[str, Callable[[BuiltinConte
         )
         return done.stdout, done.exit_code
 
-    on_files["awk"] = awk.program(shell)
+    on_files["awk"] = awk.program(shell, limits)
     table = {name: callback(program, clock, files=True) for name, program in on_files.items()}
     table |= {name: callback(program, clock, files=None) for name, program in ON_NAMED_FILES.items()}
     table |= {name: callback(program, clock, files=False) for name, program in PLAIN.items()}

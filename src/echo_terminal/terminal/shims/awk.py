@@ -14,6 +14,7 @@ from echo_terminal.terminal.shims.awk_values import AwkError, Field, unescape
 from echo_terminal.terminal.shims.awk_words import Program
 from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.shims.columns import content
+from echo_terminal.terminal.shims.limits import Budget, Limits, Stopped
 
 USAGE = """Usage: mawk [Options] [Program] [file ...]
 
@@ -62,20 +63,25 @@ def parsed(source: str) -> Program:
     return Parser(source).parse()
 
 
-def program(shell: Shell) -> Callable[[Call], None]:
-    """The program ``awk``; ``shell`` runs what it pipes to and from."""
+def program(shell: Shell, limits: Limits) -> Callable[[Call], None]:
+    """The program ``awk`` within ``limits``; ``shell`` runs what it pipes to and from."""
 
     def awk(call: Call) -> None:
         try:
-            _awk(call, shell)
+            _awk(call, shell, Budget(limits))
         except AwkError as error:
             call.err.append(to_text(str(error)))
             call.code = 2
+        except TimeoutError:
+            call.err.append("awk: program limit exceeded: a regular expression takes too long\n")
+            call.code = 2
+        except Stopped as stopped:
+            call.code = stopped.code
 
     return awk
 
 
-def _awk(call: Call, shell: Shell) -> None:
+def _awk(call: Call, shell: Shell, budget: Budget) -> None:
     """Raises AwkError: wrong options, a wrong program, or one that cannot go on."""
     words = [to_bytes(word) for word in call.argv]
     given: list[tuple[str, str]] = []
@@ -109,8 +115,8 @@ def _awk(call: Call, shell: Shell) -> None:
             call.err.append(USAGE)
             return
         sources.append(words.pop(0))
-    files = Files(call, shell)
-    machine = Machine(parsed("\n".join(sources)), files, ["awk", *words], call.env)
+    files = Files(call, shell, budget)
+    machine = Machine(parsed("\n".join(sources)), files, ["awk", *words], call.env, budget)
     for name, value in given:
         machine.set(name, Field(unescape(value)))
     try:
@@ -119,6 +125,9 @@ def _awk(call: Call, shell: Shell) -> None:
         call.code = machine.code
     except RecursionError:
         raise AwkError("awk: function call nesting too deep\n") from None
+    except Stopped:
+        files.written.clear()  # what it would still start does not begin
+        raise
     finally:
         files.end()
 

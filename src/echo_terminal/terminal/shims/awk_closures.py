@@ -74,7 +74,6 @@ class Closures:
     def __init__(self, machine: Machine) -> None:
         self.m = machine
         self.function: Function | None = None
-        self.turns = 0
         self.bodies: dict[str, Do] = {}
 
     def expression(self, node: Node) -> Do:
@@ -93,7 +92,14 @@ class Closures:
             return self.item(node[1], node[2])
         if kind == "cat":
             text, a, b = m.text, self.expression(node[1]), self.expression(node[2])
-            return lambda: text(a()) + text(b())
+            fits = m.budget.fits
+
+            def joined() -> str:
+                left, right = text(a()), text(b())
+                fits(len(left) + len(right))
+                return left + right
+
+            return joined
         if kind == "math":
             op, a, b = MATH[node[1]], self.expression(node[2]), self.expression(node[3])
             return lambda: op(num(a()), num(b()))
@@ -150,7 +156,7 @@ class Closures:
         m = self.m
         if self.local(name):
             return lambda: m.frame[name]
-        array = m.A.setdefault(name, Array())
+        array = m.A.setdefault(name, Array(m.budget))
         return lambda: array
 
     def key(self, nodes: list[Node]) -> Callable[[], tuple[str, bool]]:
@@ -313,10 +319,11 @@ class Closures:
         rest_ = function.names[len(nodes) :]
 
         def run() -> Any:
+            m.budget.turn()
             values = [g() for g in given]
             frame: dict[str, Any] = dict(zip(function.names, values, strict=False))
             for parameter in rest_:
-                frame[parameter] = Array() if parameter in function.arrays else None
+                frame[parameter] = Array(m.budget) if parameter in function.arrays else None
             outer, m.frame = m.frame, frame
             m.result = None
             try:

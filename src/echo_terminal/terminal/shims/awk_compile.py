@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from echo_terminal.terminal.shims.awk_closures import Closures, Do
-from echo_terminal.terminal.shims.awk_values import AwkError, form_text, num, show, true
+from echo_terminal.terminal.shims.awk_values import form_text, num, show, true
 from echo_terminal.terminal.shims.awk_words import Node
-
-TURNS = 5_000_000  # of all loops of a program: it cannot be stopped from outside
 
 
 class Compiler(Closures):
@@ -99,20 +97,15 @@ class Compiler(Closures):
 
         return leave
 
-    def turn(self) -> None:
-        """Count a turn of a loop."""
-        self.turns += 1
-        if self.turns > TURNS:
-            raise AwkError("awk: program limit exceeded: turns of loops\n")
-
     def loop(self, node: Node) -> Do:
         """Loops."""
-        kind, turn = node[0], self.turn
+        kind, turn = node[0], self.m.budget.turn
         if kind == "for in":
             assign, array, body = self.assign(("name", node[1])), self.array(node[2]), self.statement(node[3])
 
             def each() -> Any:
                 for key in array().keys():
+                    turn()
                     assign(key)
                     signal = body()
                     if signal is not None and signal != "continue":
@@ -176,7 +169,7 @@ class Compiler(Closures):
 
             def formatted() -> None:
                 text = m.text(form())
-                put(form_text(text, [v() for v in rest_], "printf", m.where(), put))
+                put(form_text(text, [v() for v in rest_], "printf", m.where(), m.budget.fits, put))
 
             return formatted
         if not values:

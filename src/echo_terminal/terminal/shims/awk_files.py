@@ -11,6 +11,7 @@ from echo_terminal.terminal.shims.awk_regex import regex
 from echo_terminal.terminal.shims.awk_values import AwkError, Field, unescape
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call
 from echo_terminal.terminal.shims.columns import content
+from echo_terminal.terminal.shims.limits import ELEMENT, Budget
 
 Shell = Callable[
     [Call, str, str], tuple[str, int]
@@ -71,8 +72,8 @@ class Records:
 class Files:
     """Everything open, for one run of a program."""
 
-    def __init__(self, call: Call, shell: Shell) -> None:
-        self.call, self.shell = call, shell
+    def __init__(self, call: Call, shell: Shell, budget: Budget) -> None:
+        self.call, self.shell, self.budget = call, shell, budget
         self.pending: list[str] = []  # of standard output, not yet flushed
         self.size = 0
         self.written: dict[str, tuple[str, list[str]]] = {}  # name -> kind (file, pipe) and texts
@@ -105,6 +106,7 @@ class Files:
             self.write(text)
             return
         if way != "|" and name == "/dev/stderr":
+            self.budget.made(len(text) + ELEMENT)
             self.call.err.append(to_text(text))
             return
         found = self.written.get(name)
@@ -115,6 +117,7 @@ class Files:
             else:
                 found = ("file", [self.opened(name, way)])
             self.written[name] = found
+        self.budget.made(len(text) + ELEMENT)
         found[1].append(text)
 
     def opened(self, name: str, way: str) -> str:

@@ -76,7 +76,9 @@ def builtin(c: Closures, name: str, nodes: list[Node]) -> Do:
         count = values[2]
         return lambda: substr(m.text(text()), num(start()), num(count()))
     if name == "sprintf":
-        return lambda: form_text(m.text(values[0]()), [v() for v in values[1:]], "sprintf", m.where())
+        return lambda: form_text(
+            m.text(values[0]()), [v() for v in values[1:]], "sprintf", m.where(), m.budget.fits
+        )
     if name == "toupper":
         return lambda: _upper(m.text(values[0]()))
     if name == "tolower":
@@ -184,7 +186,7 @@ def _substitute(c: Closures, every: bool, nodes: list[Node]) -> Do:
     def run() -> float:
         parts = _replacement(m.text(new()))
         text = m.text(get())
-        out, place, count, last = [], 0, 0, -1
+        out, place, count, last, size = [], 0, 0, -1, 0
         search = pattern().search
         at = 0
         while at <= len(text):
@@ -196,7 +198,12 @@ def _substitute(c: Closures, every: bool, nodes: list[Node]) -> Do:
                 at = end + 1
                 continue
             out.append(text[place:start])
+            m.budget.turn()
+            if not isinstance(parts, str):
+                m.budget.fits(sum(map(len, parts)) + (len(parts) - 1) * (end - start))
             out.append(parts if isinstance(parts, str) else found[0].join(parts))
+            size += len(out[-1])
+            m.budget.fits(size)
             count, place, last = count + 1, end, end
             if not every:
                 break

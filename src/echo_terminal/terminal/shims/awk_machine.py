@@ -11,6 +11,7 @@ from echo_terminal.terminal.shims.awk_files import Files, Records, operands, to_
 from echo_terminal.terminal.shims.awk_regex import regex
 from echo_terminal.terminal.shims.awk_values import Array, AwkError, Field, num, randoms, show
 from echo_terminal.terminal.shims.awk_words import Program
+from echo_terminal.terminal.shims.limits import ELEMENT, Budget
 
 Value = Any
 Do = Callable[[], Value]
@@ -21,13 +22,15 @@ _BLANKS = re.compile(r"[^ \t\n]+")
 class Machine:
     """Variables, fields and input of one run."""
 
-    def __init__(self, program: Program, files: Files, argv: list[str], env: dict[str, str]) -> None:
-        self.program, self.files = program, files
+    def __init__(
+        self, program: Program, files: Files, argv: list[str], env: dict[str, str], budget: Budget
+    ) -> None:
+        self.program, self.files, self.budget = program, files, budget
         self.V: dict[str, Value] = {
             "FS": " ", "OFS": " ", "ORS": "\n", "RS": "\n", "SUBSEP": "\x1c", "CONVFMT": "%.6g", "OFMT": "%.6g",
             "RSTART": 0.0, "RLENGTH": -1.0, "FILENAME": None, "ARGC": float(len(argv)),
         }  # fmt: skip
-        self.A = {name: Array() for name in program.arrays | {"ARGV", "ENVIRON"}}
+        self.A = {name: Array(budget) for name in program.arrays | {"ARGV", "ENVIRON"}}
         for n, word in enumerate(argv):
             self.A["ARGV"].values[str(n)] = Field(word)
         if "ENVIRON" in program.arrays:
@@ -86,6 +89,7 @@ class Machine:
     def divide(self, text: str, separator: Value) -> list[Value]:
         """The fields of a text."""
         separator = self.text(separator)
+        self.budget.made(len(text) if separator else ELEMENT * len(text))
         if separator == " ":
             return list(map(Field, _BLANKS.findall(text) if _ODD.search(text) else text.split()))
         if not text:
@@ -118,6 +122,7 @@ class Machine:
         if number < 0:
             raise self.fail(f"negative field index ${number}")
         parts = self.parts()
+        self.budget.fits(number)
         while len(parts) < number:
             parts.append("")
         parts[number - 1] = value
@@ -137,6 +142,7 @@ class Machine:
         """Assign to a global variable."""
         if name == "NF":
             parts, count = self.parts(), int(num(value))
+            self.budget.fits(count)
             self.fields = (parts + [""] * (count - len(parts)))[: max(0, count)]
             self.record = None
         elif name == "NR":
@@ -195,6 +201,7 @@ class Machine:
     def main(self, rules: list[Do]) -> None:
         """Apply the rules to every record."""
         while (record := self.next_record()) is not None:
+            self.budget.turn()
             self.record, self.fields = record, None
             for rule in rules:
                 signal = rule()

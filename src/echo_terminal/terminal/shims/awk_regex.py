@@ -1,4 +1,4 @@
-"""Extended regular expressions of mawk for ``re``."""
+"""Extended regular expressions of mawk in the words of ``re``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import re
 
 from echo_terminal.terminal.shims.awk_values import AwkError
+from echo_terminal.terminal.shims.patterns import Pattern, compiled
 
 _NAMED = {"n": "\n", "t": "\t", "f": "\f", "r": "\r", "b": "\b", "a": "\a", "v": "\v"}
 _CLASSES = {
@@ -17,8 +18,8 @@ _OCTAL = re.compile(r"[0-7]{1,3}")
 
 
 @functools.lru_cache(512)
-def regex(text: str) -> re.Pattern[str]:
-    """An extended regular expression of mawk (without intervals) for ``re``.
+def regex(text: str) -> Pattern:
+    """An extended regular expression of mawk (without intervals).
 
     Raises:
         AwkError: it is none.
@@ -63,8 +64,8 @@ def regex(text: str) -> re.Pattern[str]:
     if depth:
         raise AwkError(f"regular expression compile failed (missing ')')\n{text}\n")
     try:
-        return re.compile("".join(out), re.S | re.A)
-    except re.error:
+        return compiled("".join(out), bytewise=True)
+    except ValueError:
         raise AwkError(f"regular expression compile failed (syntax error)\n{text}\n") from None
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from echo_terminal.terminal.shims.limits import ELEMENT, LONGEST, ROOM, Budget, Stopped
+
 MAX_INT = 2147483647  # mawk counts in 32 bits: larger numbers are printed by OFMT
 _NUMBER = re.compile(
     r"[ \t\n\v\f\r]*([-+]?)(0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf(?:inity)?|nan)",
@@ -57,7 +59,7 @@ def show(value: float, form: str) -> str:
         return str(int(value))
     if math.isnan(value):
         return "-nan" if math.copysign(1, value) < 0 else "nan"
-    return form_text(form, [value], "sprintf", "") if form != "%.6g" else f"{value:.6g}"
+    return form_text(form, [value], "sprintf", "", _narrow) if form != "%.6g" else f"{value:.6g}"
 
 
 def true(value: Any) -> bool:
@@ -93,12 +95,18 @@ def compare(left: Any, right: Any, form: str) -> int:
     return (one > other) - (one < other)
 
 
+def _narrow(size: float) -> None:
+    if size > LONGEST:
+        raise Stopped(ROOM)
+
+
 class Array:
     """An awk array that remembers mawk's order: two hash tables, each list with the last used in front."""
 
-    __slots__ = ("by_number", "by_text", "count", "hashed", "split", "values")
+    __slots__ = ("budget", "by_number", "by_text", "count", "hashed", "split", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
         self.clear()
 
     def clear(self) -> None:
@@ -111,6 +119,7 @@ class Array:
     def load(self, items: list[Any]) -> None:
         """Become what ``split`` makes."""
         self.clear()
+        self.budget.made(ELEMENT * len(items))
         self.values = {str(n): item for n, item in enumerate(items, 1)}
         self.split = bool(items)
 
@@ -127,6 +136,7 @@ class Array:
                 if not number and values and not self.hashed:
                     self._add_texts()
                 return False
+            self.budget.made(ELEMENT + len(key))
             values[key] = None
         self.count += 1
         if number and (key in self.by_number or not self.hashed):
@@ -207,9 +217,14 @@ def _whole(value: float) -> int:
 
 
 def form_text(
-    form: str, values: list[Any], name: str, where: str, done: Callable[[str], None] | None = None
+    form: str,
+    values: list[Any],
+    name: str,
+    where: str,
+    fits: Callable[[float], None],
+    done: Callable[[str], None] | None = None,
 ) -> str:
-    """``sprintf``; ``done`` gets what was made before an error.
+    """``sprintf``; ``fits`` is asked before each part is made, ``done`` gets what was made before an error.
 
     Raises:
         AwkError: too few values, or an unknown conversion.
@@ -243,6 +258,7 @@ def form_text(
             flags, width = (flags + "-", str(-size)) if size < 0 else (flags, str(size))
         if digits == "*":
             digits = str(max(0, _whole(num(take()))))
+        fits(float(width or 0) + float(digits or 0))
         spec = f"%{flags}{width}" + ("" if digits is None else f".{digits}")
         value = take()
         if letter and letter in "di":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options
 from echo_terminal.terminal.shims.edits import Hunk, hunks
 from echo_terminal.terminal.shims.formatting import format_time
+from echo_terminal.terminal.shims.patterns import all_match
 
 LONG = (
     "brief report-identical-files recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines "
@@ -170,8 +171,9 @@ def _files(call: Call, style: Style, left: Side, right: Side, heading: str) -> i
     if "B" in style.letters:
         changes = [h for h in changes if any(left.lines[h.a : h.b]) or any(right.lines[h.c : h.d])]
     if style.ignored:
-        plain = re.compile(style.ignored).search
-        changes = [h for h in changes if not all(map(plain, left.lines[h.a : h.b] + right.lines[h.c : h.d]))]
+        changes = [
+            h for h in changes if not all_match(style.ignored, left.lines[h.a : h.b] + right.lines[h.c : h.d])
+        ]
     if not changes:
         if "s" in style.letters:
             call.line(f"Files {left.name} and {right.name} are identical")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from echo_terminal.terminal.shims.call import Call, UsageError, quote
+from echo_terminal.terminal.shims.patterns import compiled
 
 _LEVELS = (("|",), ("&",), ("<", "<=", "=", "==", "!=", ">=", ">"), ("+", "-"), ("*", "/", "%"), (":",))
 _NUMBER = re.compile(r"-?\d+")
@@ -121,9 +122,11 @@ def _apply(sign: str, left: str, right: str) -> str:
 def _match(text: str, pattern: str) -> str:
     """The first group of a basic regular expression at the start of a text, or the length of the match."""
     try:
-        found = re.match(_modern(pattern), text)
-    except re.error:
+        found = compiled(_modern(pattern)).match(text)
+    except ValueError:
         raise _wrong("Invalid regular expression") from None
+    except TimeoutError:
+        raise _wrong("Regular expression too big") from None
     if r"\(" in pattern:
         return (found[1] or "") if found else ""
     return str(found.end() if found else 0)

@@ -327,3 +327,14 @@ def syntax_error(error: str) -> tuple[str, int]:
     elif text.startswith(("expected word", "expected delimiter after <<", "expected function name")):
         text = "syntax error near unexpected token `newline'"
     return f"bash: {text}\n", 2
+
+
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
+
+
+def open_ended(command: str) -> bool:
+    """Would a line behind the command become part of it?"""
+    if command.rstrip("\n").endswith("\\"):
+        return True
+    ends = {line.strip() for line in command.split("\n")}
+    return any(match[2] not in ends for match in _HEREDOC.finditer(command))

@@ -1,0 +1,87 @@
+"""What one command may use of this process where its programs are written here: they must stop of their own accord."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+TIME, ROOM = 124, 137  # exit codes of a program that ran out of time, or of memory
+LONGEST = 1 << 22  # characters of one text
+MOST = 1 << 28  # characters made by one program, an element of an array counted as ``ELEMENT``
+ELEMENT = 100
+DEEPEST = 8  # shells inside each other: each has a thread and an interpreter
+
+
+class Stopped(Exception):
+    """A program that reached a limit; ``code``: ``TIME`` or ``ROOM``."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass
+class Limits:
+    """Of the command that runs: ``until`` (the host's ``time.monotonic``), shells inside each other, bytes of each.
+
+    ``reached``: the exit code of a program that was stopped, None without one.
+    """
+
+    max_bytes: int = 1 << 26
+    max_commands: int = 1_000_000
+    until: float = math.inf
+    depth: int = 0
+    reached: int | None = None
+
+    def start(self, seconds: float) -> None:
+        """A command begins."""
+        self.until, self.depth, self.reached = time.monotonic() + seconds, 0, None
+
+    def left(self) -> float:
+        """Seconds that the command has left, never quite none."""
+        return max(0.02, self.until - time.monotonic())
+
+    def stop(self, code: int) -> Stopped:
+        """The error with which a program ends that reached a limit."""
+        self.reached = code
+        return Stopped(code)
+
+
+@dataclass
+class Budget:
+    """What one program may still do."""
+
+    limits: Limits = field(default_factory=Limits)
+    room: int = MOST
+    turns: int = 0
+
+    def turn(self) -> None:
+        """One more turn of a loop, or call.
+
+        Raises:
+            Stopped: the time is over.
+        """
+        self.turns += 1
+        if not self.turns & 63 and time.monotonic() > self.limits.until:
+            raise self.limits.stop(TIME)
+
+    def made(self, size: int) -> None:
+        """So many more characters.
+
+        Raises:
+            Stopped: they are too many.
+        """
+        self.room -= size
+        if self.room < 0 or size > LONGEST * ELEMENT:
+            raise self.limits.stop(ROOM)
+
+    def fits(self, size: float) -> None:
+        """A text of so many characters is about to be made.
+
+        Raises:
+            Stopped: it is too long, or one too many.
+        """
+        if size > LONGEST:
+            raise self.limits.stop(ROOM)
+        self.made(int(size))
