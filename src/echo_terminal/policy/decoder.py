@@ -43,7 +43,7 @@ class Decoder:
         shape = (2, rows, p.num_kv_heads, max_length + 1, p.head_dim)
         self.cache = [torch.zeros(shape, dtype=weight.dtype, device=weight.device) for _ in model.blocks]
         self.device = weight.device
-        self.places = torch.arange(max(rows, max_length + 1, p.num_kv_heads), device=self.device)
+        self.places = torch.arange(max(rows, max_length + 1), device=self.device)
         self.ids = torch.zeros(rows, dtype=torch.long, device=self.device)
         self.positions = torch.zeros(rows, dtype=torch.long, device=self.device)
         self.draws = torch.zeros(rows, dtype=torch.double, device=self.device)
@@ -128,7 +128,7 @@ class Decoder:
         alone the last layer computes. ``slots``: of the rows; None means the leading ones."""
         model, count = self.model, len(ids)
         rows = self.places[:count]
-        at = self._flat_places(rows if slots is None else slots, positions)
+        at = (rows if slots is None else slots)[:, None]
         ahead = self.places[:span] > positions[:, :, None]
         bias = torch.zeros(ahead.shape, dtype=model.embed.weight.dtype, device=self.device)
         bias.masked_fill_(ahead, float("-inf"))  # [n, T, span]
@@ -136,7 +136,8 @@ class Decoder:
         x = model.embed(ids)
         for block, cache in zip(model.blocks, self.cache, strict=True):
             q, k, v = block.project(x, cos, sin)
-            cache.view(-1, k.shape[-1]).index_copy_(0, at, torch.cat([k, v], 2).view(-1, k.shape[-1]))
+            cache[0].transpose(1, 2)[at, positions] = k
+            cache[1].transpose(1, 2)[at, positions] = v
             if ends is not None and cache is self.cache[-1]:
                 x, q, bias = x[rows, ends, None], q[rows, ends, None], bias[rows, ends, None]
             if slots is None:
@@ -146,14 +147,6 @@ class Decoder:
             x = x + block.out(attend(block, q, keys, values, bias))
             x = x + block.mlp(x)
         return model.norm(x)
-
-    def _flat_places(self, slots: Tensor, positions: Tensor) -> Tensor:
-        """Where new keys and values [n, T, 2 K, D] go in a layer's cache seen as [2 rows K (max_length + 1), D]."""
-        heads = self.cache[0].shape[2]
-        kinds = self.places[:2, None] * self.rows  # keys, then values
-        lanes = (kinds + slots[:, None, None]) * heads  # [n, 2, 1]
-        lanes = lanes + self.places[:heads]
-        return (lanes.flatten(1)[:, None] * (self.max_length + 1) + positions[..., None]).view(-1)
 
 
 def attend(block: Block, q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
@@ -168,11 +161,9 @@ def attend(block: Block, q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tenso
             q.transpose(1, 2), k, v, attn_mask=bias[:, None], enable_gqa=heads != block.kv_heads
         )
         return mixed.transpose(1, 2).flatten(2)
-    lanes = batch * block.kv_heads
-    grouped = q.reshape(lanes, -1, dim)
-    lane_bias = bias.expand(-1, block.kv_heads, -1).reshape(lanes, 1, -1)
-    weights = torch.baddbmm(lane_bias, grouped, k.flatten(0, 1).transpose(1, 2), alpha=dim**-0.5).softmax(-1)
-    return torch.bmm(weights, v.flatten(0, 1)).view(batch, 1, heads * dim)
+    grouped = q.view(batch, block.kv_heads, heads // block.kv_heads, dim) * dim**-0.5
+    weights = (torch.matmul(grouped, k.transpose(-1, -2)) + bias[:, None]).softmax(-1)
+    return torch.matmul(weights, v).view(batch, 1, heads * dim)
 
 
 def record(
