@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from echo_terminal.config import StrictModel
-from echo_terminal.policy.kernels import heads_of, rms_norm
 
 
 class ModelParams(StrictModel):
@@ -65,7 +64,13 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        return rms_norm(x, self.weight, self.eps)
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary embedding in the half-split form: ``x`` [..., D], ``cos`` and ``sin`` [..., D/2]."""
+    a, b = x.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
 
 
 class Block(nn.Module):
@@ -87,15 +92,17 @@ class Block(nn.Module):
 
     def project(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries [B, T, H, D], keys and values [B, T, K, D] of residual ``x`` [B, T, C]; ``cos``/``sin``
-        [B or 1, T, 1 or H + K, D]."""
+        [B or 1, T, 1, D/2]."""
         batch, time, _ = x.shape
         qkv = self.qkv(self.input_norm(x)).view(batch, time, self.heads + 2 * self.kv_heads, self.head_dim)
-        gain = None
-        if self.qk_norm:  # queries and keys at once: half the calls
+        qk, v = qkv.split([self.heads + self.kv_heads, self.kv_heads], 2)
+        if self.qk_norm:  # both at once: half the calls
             gain = torch.cat(
                 [self.q_norm.weight.expand(self.heads, -1), self.k_norm.weight.expand(self.kv_heads, -1)]
             )
-        return heads_of(qkv, self.heads, self.kv_heads, gain, self.input_norm.eps, cos, sin)
+            qk = F.rms_norm(qk, (self.head_dim,), None, self.q_norm.eps) * gain
+        q, k = rotate(qk, cos, sin).split([self.heads, self.kv_heads], 2)
+        return q, k, v
 
     def mlp(self, x: Tensor) -> Tensor:
         """Gated feed-forward part on residual ``x`` [..., C]."""
@@ -120,9 +127,8 @@ class Qwen3(nn.Module):
         half = params.head_dim // 2
         inverse = params.rope_theta ** -(torch.arange(half, dtype=torch.float64) / half)
         angle = torch.outer(torch.arange(params.max_positions, dtype=torch.float64), inverse)
-        cos, sin = angle.cos().float(), angle.sin().float()
-        self.register_buffer("cos", torch.cat([cos, cos], 1), persistent=False)
-        self.register_buffer("sin", torch.cat([-sin, sin], 1), persistent=False)
+        self.register_buffer("cos", angle.cos().float(), persistent=False)
+        self.register_buffer("sin", angle.sin().float(), persistent=False)
 
     def hidden(self, ids: Tensor, positions: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Final hidden states [B, T, C] of ``ids`` [B, T], padded on the right.
@@ -135,10 +141,7 @@ class Qwen3(nn.Module):
             raise ValueError(
                 f"{time} tokens do not fit max_positions={self.params.max_positions}: raise it or shorten"
             )
-        turned = self.params.num_heads + self.params.num_kv_heads
-        cos, sin = (
-            t.expand(-1, -1, turned, -1).contiguous() for t in self.rope(positions, time)
-        )  # longer loops
+        cos, sin = self.rope(positions, time)
         x = self.embed(ids)
         repeat = self.params.num_heads // self.params.num_kv_heads
         for block in self.blocks:
@@ -154,7 +157,7 @@ class Qwen3(nn.Module):
         return self.norm(x)
 
     def rope(self, positions: Tensor | None, time: int) -> tuple[Tensor, Tensor]:
-        """Rotary tables for ``rotate``, [B or 1, T, 1, D], at ``positions`` [B, T] (None: 0 … time-1)."""
+        """Rotary tables shaped [B or 1, T, 1, D/2] for ``positions`` [B, T] (None: 0 … time-1)."""
         if positions is None:
             return self.cos[None, :time, None], self.sin[None, :time, None]
         return self.cos[positions][:, :, None], self.sin[positions][:, :, None]
