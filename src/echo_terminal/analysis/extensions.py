@@ -231,11 +231,11 @@ def families(results: Results, paper: Path) -> Figure:
         for site, name in ((True, "the machine's own tools"), (False, "generic tools")):
             part = lines[lines["site"] == site]
             shade = style.COLOURS["echo"] if site else "#333333"
-            spread = [part["gain"] - part["low"], part["high"] - part["gain"]]
+            gain, low, high = part[["gain", "low", "high"]].to_numpy().T
             axis.errorbar(
-                part["gain"],
-                part.index,
-                xerr=spread,
+                gain,
+                part.index.to_numpy(),
+                xerr=[gain - low, high - gain],
                 fmt="o" if site else "D",
                 color=shade,
                 elinewidth=0.8,
