@@ -40,6 +40,7 @@ from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.piping import own_programs
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
+from echo_terminal.terminal.shims.texts import outside_texts
 from echo_terminal.terminal.terminal import (
     CLOCK,
     ENVIRONMENT,
@@ -219,7 +220,7 @@ class VirtualTerminal:
         if "x" not in self._options and "set -" not in command:
             command = reworded(own_programs(command))
         if "<" in command:
-            command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
+            command = outside_texts(command, lambda text: _COUNTS.sub(rf"\g<0>{REGULAR} ", text))
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)
