@@ -15,7 +15,7 @@ from bashkit import Bash
 
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims.call import Call
-from echo_terminal.terminal.shims.texts import texts
+from echo_terminal.terminal.shims.texts import to_keep
 from echo_terminal.terminal.terminal import File
 
 DENIED = "/usr/.denied/"
@@ -101,10 +101,10 @@ class Rights:
 
 
 def _changed(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], command: str) -> str:
-    """``pattern.sub``, but nothing begins inside a text."""
+    """``pattern.sub``, but nothing begins inside a text that is no command."""
     if pattern.search(command) is None:
         return command
-    spans = texts(command) or []
+    spans = to_keep(command)
     return pattern.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in spans) else change(m), command)
 
 

@@ -18,13 +18,11 @@ _HELD = 0xE000  # the first of the private characters that stand for texts
 
 
 def outside_texts(command: str, change: Callable[[str], str]) -> str:
-    """``change(command)``, but texts stay as they are; where the command may run texts, those that files get."""
+    """``change(command)``, but with the texts ``to_keep`` as they are."""
     changed = change(command)
     if changed == command or _MAY.search(command) is None:
         return changed
-    spans = [span for span in texts(command) or () if span[0] < span[1]]
-    if _RUNS.search(command) is not None:
-        spans = [span for span in spans if _STORED.search(command, 0, span[0]) is not None]
+    spans = to_keep(command)
     if not spans or any("\ue000" <= letter <= "\uf8ff" for letter in command) or len(spans) > 6000:
         return changed
     held, out, place = {}, "", 0
@@ -33,6 +31,14 @@ def outside_texts(command: str, change: Callable[[str], str]) -> str:
         out += command[place:start] + chr(number)
         place = end
     return change(out + command[place:]).translate(held)
+
+
+def to_keep(command: str) -> list[tuple[int, int]]:
+    """The texts that are no commands: all, or those that files get where the command may run the others."""
+    spans = [span for span in texts(command) or () if span[0] < span[1]]
+    if _RUNS.search(command) is not None:
+        spans = [span for span in spans if _STORED.search(command, 0, span[0]) is not None]
+    return spans
 
 
 def texts(command: str) -> list[tuple[int, int]] | None:
