@@ -71,6 +71,17 @@ def test_counts_beyond_the_text(terminal) -> None:
     assert terminal.run("printf 'a b\\nc b\\n' | uniq -f 99999999999").stdout == "a b\n"
 
 
+def test_numbers_of_many_digits(terminal) -> None:
+    nines = "x=$(printf '9%.0s' {1..5000}); "
+    assert terminal.run(nines + "expr $x + 1").stdout == "1" + "0" * 5000 + "\n"
+    assert (
+        terminal.run(nines + "expr $x '>' 3; expr 7 / -2; expr -7 % 3; expr 007 + 1").stdout
+        == "1\n-3\n-1\n8\n"
+    )
+    assert terminal.run("echo 'scale=1000000; 1/3' | bc", 60.0).exit_code == 137
+    assert terminal.run("echo 'scale=9000; l(2)' | bc -l", 60.0).exit_code == 137
+
+
 def test_a_program_is_ended_once_and_only_within_its_run() -> None:
     limits = Limits()
     limits.start(0.05)
