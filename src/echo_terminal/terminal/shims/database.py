@@ -71,8 +71,7 @@ def sqlite(call: Call, limits: Limits) -> None:
     database.execute(f"pragma hard_heap_limit={BYTES}")
     database.set_progress_handler(lambda: int(time.monotonic() > limits.until), 10_000)
     database.set_authorizer(_allow)
-    numbers = random.Random(0)
-    database.create_function("random", 0, lambda: numbers.getrandbits(63))
+    _stand_still(database)
     script = bool(inputs)
     for text in inputs or [call.stdin]:
         if not _run_text(call, database, screen, text, script, limits):
@@ -85,6 +84,36 @@ def sqlite(call: Call, limits: Limits) -> None:
             if content != stored:
                 call.fs.write_file(path, content)
     database.close()
+
+
+def _stand_still(database: sqlite3.Connection) -> None:
+    """Random numbers of one seed, and the time of the episode where the functions of SQLite would look at a clock."""
+    numbers, plain = random.Random(0), sqlite3.connect(":memory:")
+    database.create_function("random", 0, lambda: numbers.getrandbits(63))
+    database.create_function(
+        "randomblob", 1, lambda size: numbers.randbytes(min(max(1, int(size or 0)), BYTES))
+    )
+    now = format_time(CLOCK, "%F %T")
+
+    def of(name: str, place: int) -> Callable[..., object]:
+        def work(*given: object) -> object:
+            if len(given) < place:  # ``strftime`` without a form
+                return None
+            values = list(given) if len(given) > place else [*given, now]
+            if isinstance(word := values[place], str) and word.lower() == "now":
+                values[place] = now
+            row = plain.execute(f"select {name}({','.join('?' * len(values))})", values).fetchone()
+            found: object = row[0]
+            return found
+
+        return work
+
+    for name in ("date", "time", "datetime", "julianday", "unixepoch"):
+        database.create_function(name, -1, of(name, 0), deterministic=True)
+    database.create_function("strftime", -1, of("strftime", 1), deterministic=True)
+    for name in ("date", "time", "timestamp"):
+        text = now.split()[0] if name == "date" else now.split()[1] if name == "time" else now
+        database.create_function(f"current_{name}", 0, lambda text=text: text)
 
 
 def _allow(action: int, *_: object) -> int:
@@ -134,9 +163,11 @@ def _statement(
     if not text.strip().rstrip(";").strip():
         return True
     try:
-        cursor = database.execute(text.replace("'now'", f"'{format_time(CLOCK, '%F %T')}'"))
+        cursor = database.execute(text)
         names = [column[0] for column in cursor.description or ()]
         rows = _rows(cursor, limits)
+    except MemoryError:
+        raise limits.stop(ROOM) from None
     except sqlite3.Error as error:
         if time.monotonic() > limits.until:
             raise limits.stop(TIME) from None
