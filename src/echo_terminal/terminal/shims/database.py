@@ -15,6 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.shims.formatting import format_time
@@ -95,8 +96,8 @@ def _stand_still(database: sqlite3.Connection) -> None:
     )
     now = format_time(CLOCK, "%F %T")
 
-    def of(name: str, place: int) -> Callable[..., object]:
-        def work(*given: object) -> object:
+    def of(name: str, place: int) -> Callable[..., Any]:
+        def work(*given: object) -> Any:
             if len(given) < place:  # ``strftime`` without a form
                 return None
             values = list(given) if len(given) > place else [*given, now]
