@@ -76,3 +76,24 @@ def test_permissions(run, command, printed, complaint, code):
 )  # fmt: skip
 def test_programs_and_messages(run, command, printed, complaint, code):
     assert run(command) == (printed, complaint, code)
+
+
+@pytest.mark.parametrize(
+    ("command", "stdout", "stderr"),
+    [
+        ("cat type data.txt", "t\n", "cat: data.txt: Permission denied\n"),
+        ("cat data.txt; echo declare", "declare\n", "cat: data.txt: Permission denied\n"),
+        ("command cat data.txt", "", "cat: data.txt: Permission denied\n"),
+        ("/bin/cat data.txt | wc -c", "0\n", "cat: data.txt: Permission denied\n"),
+        ('echo "a < data.txt"', "a < data.txt\n", ""),
+        ("cat <<EOF\n[ -r data.txt ] && b > data.txt\nEOF", "[ -r data.txt ] && b > data.txt\n", ""),
+        ("sh -c 'wc -l < \"$1\"' _ data.txt", "", "_: line 1: data.txt: Permission denied\n"),
+        ("command -v cat", "/usr/bin/cat\n", ""),
+    ],
+)
+def test_words_and_texts_do_not_open_a_closed_file(command: str, stdout: str, stderr: str) -> None:
+    terminal = VirtualTerminal()
+    files = {"/home/user/data.txt": File(b"mine\n", 0o000), "/home/user/type": File(b"t\n")}
+    terminal.reset(files, seed=1)
+    seen = terminal.run(command)
+    assert (seen.stdout, seen.stderr) == (stdout, stderr)

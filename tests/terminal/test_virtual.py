@@ -50,6 +50,30 @@ def test_clock_stands_still(terminal):
     )
 
 
+def test_random_numbers_follow_the_seed_through_other_limits_of_time():
+    seen = []
+    for seconds in ((10.0, 10.0, 10.0), (7.0, 6.0, 5.0), (7.0, 6.0, 5.0)):
+        engine = VirtualTerminal()
+        engine.reset({}, 1)
+        seen.append([engine.run("echo $RANDOM $RANDOM", limit).stdout for limit in seconds])
+    assert seen[0][0] == seen[1][0]
+    assert seen[1] == seen[2] and len(set(seen[1])) == 3
+
+
+def test_sqlite_looks_at_no_clock_and_draws_by_a_seed(terminal):
+    command = (
+        "sqlite3 t.db \"create table t(a default CURRENT_TIMESTAMP, b); insert into t(b) values('now'); "
+        "select * from t; select datetime(), strftime('%s','now'), julianday('NOW'), date('now','+1 day'), "
+        "current_date, time('12:00'), date(NULL), date('2024-02-31','+0 days'), strftime()\""
+    )
+    assert out(terminal, command) == (
+        "2024-06-01 00:00:00|now\n"
+        "2024-06-01 00:00:00|1717200000|2460462.5|2024-06-02|2024-06-01|12:00:00||2024-03-02|\n"
+    )
+    draw = "sqlite3 :memory: 'select hex(randomblob(4)), random()'"
+    assert out(terminal, draw) == out(terminal, draw)
+
+
 def test_random_sources_follow_the_seed():
     command = "echo $RANDOM $RANDOM; mktemp; shuf -i 1-9; bash -c 'echo $RANDOM'"
     seen = []

@@ -21,7 +21,7 @@ from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
 from echo_terminal.terminal.deep_stack import NESTS, on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
-from echo_terminal.terminal.shell_session import SIGNALLED, WRITABLE
+from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
 from echo_terminal.terminal.shims.columns import REGULAR
@@ -40,8 +40,8 @@ from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.piping import own_programs
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
+from echo_terminal.terminal.shims.texts import outside_texts
 from echo_terminal.terminal.terminal import (
-    CLOCK,
     ENVIRONMENT,
     HOME,
     HOSTNAME,
@@ -109,6 +109,7 @@ class VirtualTerminal:
         """
         self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
         self._clock.restart()
+        self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
         self._python.fixed = {p: f for p, f in files.items() if not p.startswith(virtual_tree.INSIDE)}
         self._rights = Rights(files)
@@ -170,6 +171,7 @@ class VirtualTerminal:
         shell, chunks = self._open, []
         if _TIMES.search(command):
             virtual_tree.settle_times(shell, self._clock, new=_STORES.search(command) is not None)
+        self._runs += 1
         self._limits.start(timeout)
         self._python.start(self._limits.until, shell.cancel)
         text, watched = self._prepare(command.replace("\0", ""))
@@ -219,7 +221,7 @@ class VirtualTerminal:
         if "x" not in self._options and "set -" not in command:
             command = reworded(own_programs(command))
         if "<" in command:
-            command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
+            command = outside_texts(command, lambda text: _COUNTS.sub(rf"\g<0>{REGULAR} ", text))
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)
@@ -314,15 +316,10 @@ class VirtualTerminal:
         """Move the session to a new instance: a time limit is fixed when one is built, and one that a sleeping
         child blocks stays blocked for ever."""
         old = self._open
-        snapshot, fs = old.snapshot(), old.fs()
-        times = {
-            path: (entry.kind, self._clock.shown(stamp))
-            for root in WRITABLE
-            for path, entry, stamp in virtual_tree.walk(fs, root)
-            if entry.kind != "directory" and self._clock.shown(stamp) != CLOCK
-        }
+        snapshot, times = old.snapshot(), virtual_tree.dated(old.fs(), self._clock)
         self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
+        self._shell.execute_sync(f"RANDOM={(self._seed + 7919 * self._runs) % 32768}")
         virtual_tree.restore(self._shell, self._files, times, self._clock)
         self._clock.ready = time.time()
 

@@ -60,6 +60,16 @@ def restore(
         shell.execute_sync("\n".join(lines))
 
 
+def dated(fs: FileSystem, clock: Clock) -> dict[str, tuple[str, float]]:
+    """Kind and time of the files and links that show another time than the episode's."""
+    return {
+        path: (entry.kind, clock.shown(stamp))
+        for root in WRITABLE
+        for path, entry, stamp in walk(fs, root)
+        if entry.kind != "directory" and clock.shown(stamp) != CLOCK
+    }
+
+
 def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
     """Give files and folders that carry the host's time the episode's; those written by commands too if ``new``."""
     fs, end = shell.fs(), float("inf") if new else clock.ready

@@ -43,8 +43,9 @@ from echo_terminal.terminal.shims import (
     zipping,
 )
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
-from echo_terminal.terminal.shims.limits import DEEPEST, ROOM, TIME, Limits
+from echo_terminal.terminal.shims.limits import DEEPEST, ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.watching import watched
 
 Program = Callable[[Call], None]
 
@@ -71,7 +72,6 @@ ON_FILES: Mapping[str, Program] = {
     "chown": naming.owner,
     "chgrp": naming.owner,
     "diff": diffing.diff,
-    "sqlite3": database.sqlite,
     "zcat": small.zcat,
     f"{OWN}find": finding.find,
     f"{OWN}cksum": hashing.cksum,
@@ -165,7 +165,7 @@ def programs(
     clock: Clock, draw: small.Draw, limits: Limits
 ) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
     """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
-    on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf}
+    on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf, "sqlite3": database.program(limits)}
 
     def shell(call: Call, command: str, given: str) -> tuple[str, int]:
         """Run a command for a program, over the same files; its errors go where the program's go.
@@ -204,11 +204,29 @@ def programs(
         return done.stdout, done.exit_code
 
     on_files["awk"] = awk.program(shell, limits)
-    table = {name: callback(program, clock, files=True) for name, program in on_files.items()}
-    table |= {name: callback(program, clock, files=None) for name, program in ON_NAMED_FILES.items()}
-    table |= {name: callback(program, clock, files=False) for name, program in PLAIN.items()}
-    table |= {f"{OWN}{name}sum": callback(hashing.sums, clock, files=True) for name in SUMS}
-    return table | {name: callback(small.absent, clock, files=False) for name in ABSENT}
+    plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
+    on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
+    table: dict[str, Callable[[BuiltinContext], BuiltinResult]] = {}
+    for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
+        table |= {
+            name: callback(within(limits, program), clock, files=uses) for name, program in group.items()
+        }
+    return table
+
+
+def within(limits: Limits, program: Program) -> Program:
+    """The program, ended where it reaches a limit: the time of the command, or more than it may make."""
+
+    def run(call: Call) -> None:
+        try:
+            with watched(limits):
+                program(call)
+        except Stopped as stopped:
+            limits.reached = call.code = stopped.code
+        except RecursionError:
+            limits.reached = call.code = ROOM
+
+    return run
 
 
 def callback(

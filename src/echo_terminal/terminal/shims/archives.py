@@ -14,12 +14,14 @@ import lzma
 import posixpath
 import re
 import tarfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options
 from echo_terminal.terminal.shims.files import refusal
 from echo_terminal.terminal.shims.formatting import format_time
+from echo_terminal.terminal.shims.packing import Readable, fits, packed, unpacked
 from echo_terminal.terminal.terminal import CLOCK, USER
 
 HINT = "\nTry 'tar --help' or 'tar --usage' for more information."
@@ -38,8 +40,17 @@ _LONG = {
     "null": "",
 }  # fmt: skip
 _PACK: dict[str, Callable[[bytes], bytes]] = {
-    "z": lambda data: gzip.compress(data, mtime=0), "j": bz2.compress, "J": lzma.compress,
+    "z": lambda data: packed(zlib.compressobj(9, zlib.DEFLATED, 31), data),
+    "j": lambda data: packed(bz2.BZ2Compressor(), data),
+    "J": lambda data: packed(lzma.LZMACompressor(), data),
 }  # fmt: skip
+
+
+_OPEN: dict[bytes, Callable[[io.BytesIO], Readable]] = {
+    b"\x1f\x8b": lambda file: gzip.open(file),
+    b"BZ": lambda file: bz2.open(file),
+    b"\xfd7": lambda file: lzma.open(file),
+}
 
 
 class Fatal(Exception):
@@ -163,13 +174,15 @@ def _open(call: Call, job: Job) -> tarfile.TarFile | None:
         reason = "Cannot read: Is a directory" if call.is_folder(path) else f"Cannot open: {NO_ENTRY}"
         raise Fatal(f"{job.archive}: {reason}", child=job.packed)
     data = call.fs.read_file(path)
-    unpack = {b"\x1f\x8b": gzip.decompress, b"BZ": bz2.decompress, b"\xfd7": lzma.decompress}.get(data[:2])
+    unpack = _OPEN.get(data[:2])
     if unpack is None and "z" in job.flags:
         call.err.append("\ngzip: stdin: not in gzip format\n")
         call.fail("Child returned status 1", 2)
         raise Fatal("")
     try:
-        return tarfile.open(fileobj=io.BytesIO(data if unpack is None else unpack(data)))
+        return tarfile.open(
+            fileobj=io.BytesIO(data if unpack is None else unpacked(unpack(io.BytesIO(data))))
+        )
     except (tarfile.ReadError, OSError, EOFError, lzma.LZMAError):
         call.fail("This does not look like a tar archive", 2)
         return None
@@ -208,6 +221,7 @@ def _read(call: Call, job: Job) -> None:
 
 def _unpack(call: Call, job: Job, archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
     source = archive.extractfile(member) if member.isfile() else None
+    fits(member.size)  # a hole takes no place in an archive
     content = source.read() if source is not None else b""
     if "O" in job.flags:
         call.out.append(content.decode("utf-8", "replace"))
@@ -323,4 +337,5 @@ def _add(call: Call, job: Job, archive: tarfile.TarFile, folder: str, name: str,
     else:
         content = call.fs.read_file(path)
         info.size = len(content)
+        fits(archive.offset + info.size)
         archive.addfile(info, io.BytesIO(content))

@@ -64,7 +64,10 @@ def parsed(source: str) -> Program:
 
 
 def program(shell: Shell, limits: Limits) -> Callable[[Call], None]:
-    """The program ``awk`` within ``limits``; ``shell`` runs what it pipes to and from."""
+    """The program ``awk`` within ``limits``; ``shell`` runs what it pipes to and from.
+
+    Raises (the program): Stopped, at a limit.
+    """
 
     def awk(call: Call) -> None:
         try:
@@ -75,8 +78,6 @@ def program(shell: Shell, limits: Limits) -> Callable[[Call], None]:
         except TimeoutError:
             call.err.append("awk: program limit exceeded: a regular expression takes too long\n")
             call.code = 2
-        except Stopped as stopped:
-            call.code = stopped.code
 
     return awk
 

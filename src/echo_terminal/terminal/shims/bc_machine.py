@@ -10,6 +10,10 @@ from echo_terminal.terminal.shims.bc_parse import Node
 
 STEPS = 20_000  # statements that one run may take; a number may have four times as many bits
 
+DIGITS = (
+    100_000  # behind the point that a result may have; in the library a tenth, of ``e`` and ``l`` a fortieth
+)
+
 
 class Fault(Exception):
     """An error at run time: the rest of the line is dropped."""
@@ -43,6 +47,15 @@ class Machine:
     def scale(self) -> int:
         """Digits behind the point that a division gives."""
         return self.values["scale"].value
+
+    def fine(self, most: int) -> None:
+        """The scale is about to be used.
+
+        Raises:
+            Leave: it asks for more digits than ``most``.
+        """
+        if self.scale > most:
+            raise Leave("endless")
 
     def fail(self, adr: int, text: str) -> Fault:
         """The error to raise; its message is written."""
@@ -195,6 +208,7 @@ class Machine:
             return Number(Number(a.value * b.value, a.scale + b.scale).at(kept), kept)
         if sign == "^":
             return self.power(a, b, adr)
+        self.fine(DIGITS)
         if b.value == 0:
             raise self.fail(adr, "Divide by zero" if sign == "/" else "Modulo by zero")
         quotient = Number(
@@ -218,6 +232,7 @@ class Machine:
         if times > 0:
             kept = min(a.scale * times, max(self.scale, a.scale))
             return Number(whole.at(kept), kept)
+        self.fine(DIGITS)
         if a.value == 0:
             raise self.fail(adr, "Divide by zero")
         return Number(cut(int(10 ** (self.scale + whole.scale)), whole.value), self.scale)
@@ -231,6 +246,7 @@ class Machine:
             return Number(max(len(digits_of(abs(inner.value))), inner.scale))
         if inner.value < 0:
             raise self.fail(adr, "Square root of a negative number")
+        self.fine(DIGITS)
         kept = max(self.scale, inner.scale)
         return Number(isqrt(inner.at(2 * kept)), kept)
 
@@ -278,6 +294,7 @@ class Machine:
         """The value that a function returns."""
         if name not in self.functions:
             if self.library and name in LIBRARY and len(given) == 1:
+                self.fine(DIGITS // (40 if name in "el" else 10))
                 return LIBRARY[name](self.value(given[0]), self.scale)
             raise self.fail(adr, f"Function {name} not defined.")
         parameters, autos, body = self.functions[name]

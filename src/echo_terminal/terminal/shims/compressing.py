@@ -9,6 +9,7 @@ import zlib
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options
+from echo_terminal.terminal.shims.packing import PIECE, unpacked
 
 _LONG = {
     "decompress": "d", "uncompress": "d", "keep": "k", "force": "f", "list": "l", "test": "t", "verbose": "v",
@@ -103,7 +104,8 @@ def _pack(call: Call, word: str, meta: Meta, flags: set[str]) -> None:
     name = "" if "n" in flags else posixpath.basename(word)
     when = 0 if "n" in flags else int(call.shown_time(meta.modified))
     with codec.GzipFile(name, "wb", level, buffer, mtime=when) as stream:
-        stream.write(data)
+        for start in range(0, len(data), PIECE):
+            stream.write(data[start : start + PIECE])
     packed = buffer.getvalue()
     _store(call, word, f"{word}.gz", packed, meta, flags, _ratio(len(packed), len(data), packed))
 
@@ -118,7 +120,7 @@ def _unpack(call: Call, word: str, meta: Meta, flags: set[str], totals: Totals) 
         call.code = 1
         return
     try:
-        data = codec.decompress(packed)
+        data = unpacked(codec.open(io.BytesIO(packed)))
     except EOFError:
         call.err.append(f"\ngzip: {word}: unexpected end of file\n")
         call.code = 1

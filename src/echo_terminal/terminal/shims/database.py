@@ -13,14 +13,17 @@ import random
 import re
 import sqlite3
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.shims.formatting import format_time
+from echo_terminal.terminal.shims.limits import ROOM, TIME, Limits
 from echo_terminal.terminal.terminal import CLOCK
 
-SECONDS = 10.0
 BYTES = 64 << 20
+CELLS = 2_000_000  # values that one statement may give
 
 
 @dataclass
@@ -34,8 +37,17 @@ class Screen:
     lines: list[str] = field(default_factory=list)
 
 
-def sqlite(call: Call) -> None:
-    """Run SQL and the commonest dot-commands."""
+def program(limits: Limits) -> Callable[[Call], None]:
+    """The program ``sqlite3`` within ``limits``."""
+    return lambda call: sqlite(call, limits)
+
+
+def sqlite(call: Call, limits: Limits) -> None:
+    """Run SQL and the commonest dot-commands.
+
+    Raises:
+        Stopped: the time is over, or a statement gives too much.
+    """
     screen, words = Screen(), list(call.argv)
     while words and words[0].startswith("-"):
         word = words.pop(0).lstrip("-")
@@ -58,14 +70,12 @@ def sqlite(call: Call) -> None:
         stored = call.fs.read_file(path)
         database.deserialize(stored) if stored else None
     database.execute(f"pragma hard_heap_limit={BYTES}")
-    end = time.monotonic() + SECONDS
-    database.set_progress_handler(lambda: int(time.monotonic() > end), 10_000)
+    database.set_progress_handler(lambda: int(time.monotonic() > limits.until), 10_000)
     database.set_authorizer(_allow)
-    numbers = random.Random(0)
-    database.create_function("random", 0, lambda: numbers.getrandbits(63))
+    _stand_still(database)
     script = bool(inputs)
     for text in inputs or [call.stdin]:
-        if not _run_text(call, database, screen, text, script):
+        if not _run_text(call, database, screen, text, script, limits):
             break
     call.out.extend(screen.lines)
     if name != ":memory:":
@@ -75,6 +85,36 @@ def sqlite(call: Call) -> None:
             if content != stored:
                 call.fs.write_file(path, content)
     database.close()
+
+
+def _stand_still(database: sqlite3.Connection) -> None:
+    """Random numbers of one seed, and the time of the episode where the functions of SQLite would look at a clock."""
+    numbers, plain = random.Random(0), sqlite3.connect(":memory:")
+    database.create_function("random", 0, lambda: numbers.getrandbits(63))
+    database.create_function(
+        "randomblob", 1, lambda size: numbers.randbytes(min(max(1, int(size or 0)), BYTES))
+    )
+    now = format_time(CLOCK, "%F %T")
+
+    def of(name: str, place: int) -> Callable[..., Any]:
+        def work(*given: object) -> Any:
+            if len(given) < place:  # ``strftime`` without a form
+                return None
+            values = list(given) if len(given) > place else [*given, now]
+            if isinstance(word := values[place], str) and word.lower() == "now":
+                values[place] = now
+            row = plain.execute(f"select {name}({','.join('?' * len(values))})", values).fetchone()
+            found: object = row[0]
+            return found
+
+        return work
+
+    for name in ("date", "time", "datetime", "julianday", "unixepoch"):
+        database.create_function(name, -1, of(name, 0), deterministic=True)
+    database.create_function("strftime", -1, of("strftime", 1), deterministic=True)
+    for name in ("date", "time", "timestamp"):
+        text = now.split()[0] if name == "date" else now.split()[1] if name == "time" else now
+        database.create_function(f"current_{name}", 0, lambda text=text: text)
 
 
 def _allow(action: int, *_: object) -> int:
@@ -88,7 +128,9 @@ def _mode(screen: Screen, mode: str) -> None:
     screen.separator = {"tabs": "\t", "csv": ","}.get(mode, screen.separator)
 
 
-def _run_text(call: Call, database: sqlite3.Connection, screen: Screen, text: str, script: bool) -> bool:
+def _run_text(
+    call: Call, database: sqlite3.Connection, screen: Screen, text: str, script: bool, limits: Limits
+) -> bool:
     """Run lines of SQL and dot-commands; False where an error ends it."""
     waiting, first = "", 1
     lines = text.split("\n")
@@ -101,7 +143,10 @@ def _run_text(call: Call, database: sqlite3.Connection, screen: Screen, text: st
         waiting += line + "\n"
         while (place := _complete(waiting)) is not None or (number == len(lines) and waiting.strip()):
             statement, waiting = (waiting[:place], waiting[place:]) if place is not None else (waiting, "")
-            if not _statement(call, database, screen, statement, None if script else first) and script:
+            if (
+                not _statement(call, database, screen, statement, None if script else first, limits)
+                and script
+            ):
                 return False
     return True
 
@@ -113,14 +158,20 @@ def _complete(text: str) -> int | None:
     return None
 
 
-def _statement(call: Call, database: sqlite3.Connection, screen: Screen, text: str, line: int | None) -> bool:
+def _statement(
+    call: Call, database: sqlite3.Connection, screen: Screen, text: str, line: int | None, limits: Limits
+) -> bool:
     if not text.strip().rstrip(";").strip():
         return True
     try:
-        cursor = database.execute(text.replace("'now'", f"'{format_time(CLOCK, '%F %T')}'"))
+        cursor = database.execute(text)
         names = [column[0] for column in cursor.description or ()]
-        rows = cursor.fetchall()
+        rows = _rows(cursor, limits)
+    except MemoryError:
+        raise limits.stop(ROOM) from None
     except sqlite3.Error as error:
+        if time.monotonic() > limits.until:
+            raise limits.stop(TIME) from None
         call.code = 1 if line is not None else _complain(call, error, text)
         if line is not None:
             kind = "Parse" if isinstance(error, sqlite3.OperationalError) else "Runtime"
@@ -132,6 +183,17 @@ def _statement(call: Call, database: sqlite3.Connection, screen: Screen, text: s
     if names:
         _show(screen, names, rows)
     return True
+
+
+def _rows(cursor: sqlite3.Cursor, limits: Limits) -> list[tuple[object, ...]]:
+    found, cells, size = [], 0, 0
+    for row in cursor:
+        found.append(row)
+        cells += len(row)
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        if cells > CELLS or size > BYTES:
+            raise limits.stop(ROOM)
+    return found
 
 
 def _complain(call: Call, error: Exception, text: str) -> int:

@@ -258,4 +258,9 @@ def date(call: Call) -> None:
         if pattern:
             raise UsageError("multiple output formats specified", hint=False)
         pattern = word[1:]
-    call.line(format_time(seconds, pattern or DEFAULT) if pattern or not words else "")
+    try:
+        shown = format_time(seconds, pattern or DEFAULT) if pattern or not words else ""
+    except (ValueError, OverflowError):  # a year of more than four digits
+        call.fail("time is out of range")
+        return
+    call.line(shown)

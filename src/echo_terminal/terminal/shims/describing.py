@@ -18,6 +18,7 @@ from echo_terminal.terminal.shims.call import (
     quote,
 )
 from echo_terminal.terminal.shims.formatting import format_time
+from echo_terminal.terminal.shims.limits import narrow
 from echo_terminal.terminal.terminal import CLOCK, USER
 
 KINDS = {"directory": "directory", "symlink": "symbolic link"}
@@ -88,6 +89,7 @@ def _render(call: Call, word: str, meta: Meta, style: str) -> str:
 
     def one(match: re.Match[str]) -> str:
         flags, width, _, letter = match.groups()
+        narrow(width)
         if letter not in facts:
             return "?"
         text = facts[letter]

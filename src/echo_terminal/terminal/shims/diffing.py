@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options
 from echo_terminal.terminal.shims.edits import Hunk, hunks
 from echo_terminal.terminal.shims.formatting import format_time
+from echo_terminal.terminal.shims.limits import narrow
 from echo_terminal.terminal.shims.patterns import all_match
 
 LONG = (
@@ -61,6 +62,7 @@ def diff(call: Call) -> None:
                 raise UsageError(f"invalid context length '{value}'", 2)
             context = int(value) if value else context
         elif name in ("W", "width"):
+            narrow(value if value.isdigit() else "")
             width = int(value) if value.isdigit() else 130
         elif name in ("L", "label"):
             labels.append(value)

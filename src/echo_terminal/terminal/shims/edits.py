@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -40,9 +41,9 @@ def _changed(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int
     """Positions that are removed from ``old`` (first) or added in ``new`` (second)."""
     n, m = len(old), len(new)
     reach = {1: 0}
-    trace: list[dict[int, int]] = []
+    trace: list[array[int]] = []  # before each distance, how far its odd or even diagonals reached
     for distance in range(min(n + m, LIMIT) + 1):
-        trace.append(dict(reach))
+        trace.append(array("i", (reach[k] for k in range(1 - distance, distance, 2))))
         for k in range(-distance, distance + 1, 2):
             down = k == -distance or (k != distance and reach[k - 1] < reach[k + 1])
             x = reach[k + 1] if down else reach[k - 1] + 1
@@ -54,14 +55,15 @@ def _changed(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int
     return [*((x, None) for x in range(n)), *((None, y) for y in range(m))]
 
 
-def _backtrack(trace: list[dict[int, int]], n: int, m: int) -> list[tuple[int | None, int | None]]:
+def _backtrack(trace: list[array[int]], n: int, m: int) -> list[tuple[int | None, int | None]]:
     found: list[tuple[int | None, int | None]] = []
     x, y = n, m
     for distance in range(len(trace) - 1, 0, -1):
         reach, k = trace[distance], x - y
-        down = k == -distance or (k != distance and reach[k - 1] < reach[k + 1])
+        place = (k + distance) // 2  # of the diagonal above; that below is one before it
+        down = k == -distance or (k != distance and reach[place - 1] < reach[place])
         before = k + 1 if down else k - 1
-        x = reach[before]
+        x = reach[place if down else place - 1]
         y = x - before
         found.append((None, y) if down else (x, None))
     return found

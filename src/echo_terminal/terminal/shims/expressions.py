@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 
+from echo_terminal.terminal.shims.bc_math import digits_of
 from echo_terminal.terminal.shims.call import Call, UsageError, quote
+from echo_terminal.terminal.shims.limits import ROOM, Stopped
 from echo_terminal.terminal.shims.patterns import compiled
 
 _LEVELS = (("|",), ("&",), ("<", "<=", "=", "==", "!=", ">=", ">"), ("+", "-"), ("*", "/", "%"), (":",))
 _NUMBER = re.compile(r"-?\d+")
+LONGEST = 100_000  # digits of a number
 
 
 def expr(call: Call) -> None:
@@ -36,7 +40,9 @@ def _empty(value: str) -> bool:
 def _number(text: str) -> int:
     if _NUMBER.fullmatch(text) is None:
         raise _wrong("non-integer argument")
-    return int(text)
+    if len(text) > LONGEST:
+        raise Stopped(ROOM)
+    return int(Decimal(text))  # ``int`` and ``str`` refuse more than 4300 digits
 
 
 class _Reader:
@@ -105,7 +111,7 @@ def _apply(sign: str, left: str, right: str) -> str:
         return _match(left, right)
     if sign in _LEVELS[2]:
         whole = _NUMBER.fullmatch(left) and _NUMBER.fullmatch(right)
-        order = int(left) - int(right) if whole else (left > right) - (left < right)
+        order = _number(left) - _number(right) if whole else (left > right) - (left < right)
         holds = {"<": order < 0, "<=": order <= 0, "!=": order != 0, ">=": order >= 0, ">": order > 0}
         return str(int(holds.get(sign, order == 0)))
     a, b = _number(left), _number(right)
@@ -113,10 +119,10 @@ def _apply(sign: str, left: str, right: str) -> str:
         raise _wrong("division by zero")
     quotient: Callable[[], int] = lambda: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # noqa: E731
     if sign == "/":
-        return str(quotient())
+        return digits_of(quotient())
     if sign == "%":
-        return str(a - quotient() * b)
-    return str({"+": a + b, "-": a - b, "*": a * b}[sign])
+        return digits_of(a - quotient() * b)
+    return digits_of({"+": a + b, "-": a - b, "*": a * b}[sign])
 
 
 def _match(text: str, pattern: str) -> str:

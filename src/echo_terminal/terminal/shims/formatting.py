@@ -7,6 +7,8 @@ import functools
 import re
 from datetime import UTC, datetime
 
+from echo_terminal.terminal.shims.limits import narrow
+
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = tuple(calendar.month_name)[1:]
 COMPOSED = {
@@ -31,6 +33,7 @@ def format_time(seconds: float, pattern: str) -> str:
 
     def one(match: re.Match[str]) -> str:
         flags, width, _, colons, letter = match.groups()
+        narrow(width)
         if letter in COMPOSED:
             text, fill, least = format_time(seconds, COMPOSED[letter]), " ", 0
         else:

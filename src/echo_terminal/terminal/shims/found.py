@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from echo_terminal.terminal.shims.call import Call, Meta, blocks, folder_size, mode_text
 from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.shims.laying import when
+from echo_terminal.terminal.shims.limits import narrow
 from echo_terminal.terminal.terminal import CLOCK, USER
 
 KIND = {"directory": "d", "symlink": "l", "file": "f"}
@@ -89,6 +90,7 @@ class Facts:
 
         def one(match: re.Match[str]) -> str:
             escape, flags, width, letter = match.groups()
+            narrow(width or "")
             if escape is not None:
                 return ESCAPES.get(escape, f"\\{escape}")
             if letter[0] == "T":

@@ -10,6 +10,7 @@ TIME, ROOM = 124, 137  # exit codes of a program that ran out of time, or of mem
 LONGEST = 1 << 22  # characters of one text
 MOST = 1 << 28  # characters made by one program, an element of an array counted as ``ELEMENT``
 ELEMENT = 100
+WIDEST = 10_000  # columns of one field of a format; bashkit's printf has the same limit
 DEEPEST = 8  # shells inside each other: each has a thread and an interpreter
 
 
@@ -19,6 +20,16 @@ class Stopped(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
+
+
+def narrow(*widths: str) -> None:
+    """Widths, as typed, of what is about to be formatted.
+
+    Raises:
+        Stopped: one is wider than ``WIDEST``.
+    """
+    if any(len(width) > 5 or (width and int(width) > WIDEST) for width in widths):
+        raise Stopped(ROOM)
 
 
 @dataclass

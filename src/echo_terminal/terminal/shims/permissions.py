@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bashkit import Bash
 
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims.call import Call
+from echo_terminal.terminal.shims.texts import to_keep
 from echo_terminal.terminal.terminal import File
 
 DENIED = "/usr/.denied/"
@@ -24,7 +25,8 @@ _READERS = (
     "sha512sum cksum jq paste join fold fmt expand strings column"
 ).split()
 _WRITERS = ("touch", "truncate")
-_PROGRAM = re.compile(rf"(?<![\w./-])(?:{'|'.join((*_READERS, *_WRITERS))})(?![\w./-])")
+_PROGRAM = re.compile(rf"(?<![\w./-])(?:/(?:usr/)?bin/)?({'|'.join((*_READERS, *_WRITERS))})(?![\w./-])")
+_PAST = re.compile(rf"(?<![\w./-])command\s+(?={_PROGRAM.pattern})")  # a function would not be called
 _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operand is no file
 _WORD = r"""(?:"\$\{?\w+\}?"|"[^"$`\n]+"|'[^'\n]+'|[\w./~+-]+)"""
 _REDIRECTION = re.compile(rf"(?<![<>&=-])([12]?>>?|<)\s*(?![&(])({_WORD})(?![\w$*?])")
@@ -34,7 +36,8 @@ _GRANTS = re.compile(r"[ugoa]*\+[rwxX]+|0?[67]\d\d")
 _MOVES = re.compile(r"\b(?:mv|cp|ln)\s+([^;&|\n]+)")
 _SPREADS = re.compile(r"[*?]|\bfind\b|\bxargs\b|\s-\w*[rR]")
 _SHOWS = re.compile(
-    r"\bset -\w*x|\bsh -\w*x|(?<![-\w])(?:type|declare|command)\b"
+    r"\bset -\w*x|\bsh -\w*x|(?:^|[;&|({\n!`]|\b(?:if|then|do|else|elif|while)\s)\s*"
+    r"(?:type\s|declare\s+-[fF]|command\s+-[vV])"
 )  # the functions would be seen
 
 
@@ -65,8 +68,8 @@ class Rights:
         if programs:
             self._functions = " ".join(programs)
             shell.execute_sync("\n".join(_function(name) for name in programs))
-        text = _REDIRECTION.sub(self._redirected, command)
-        return _TEST.sub(self._tested, text)
+        text = _changed(_REDIRECTION, self._redirected, _PAST.sub("", command))
+        return _changed(_TEST, self._tested, text)
 
     def _learn(self, command: str) -> None:
         for match in _CHMOD.finditer(command):
@@ -95,6 +98,14 @@ class Rights:
     def _tested(self, match: re.Match[str]) -> str:
         program = READ if match[2] == "r" else WRITE
         return f'{match[1]}-{match[2]} "$({program} {match[3]})"' if self._meant(match[3]) else match[0]
+
+
+def _changed(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], command: str) -> str:
+    """``pattern.sub``, but nothing begins inside a text that is no command."""
+    if pattern.search(command) is None:
+        return command
+    spans = to_keep(command)
+    return pattern.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in spans) else change(m), command)
 
 
 def _function(name: str) -> str:

@@ -78,7 +78,7 @@ def _chosen(lines: list[bytes], letters: str, numbers: dict[str, int], way: dict
 
     def key(line: bytes) -> bytes:
         place = 0
-        for _ in range(skip):
+        for _ in range(min(skip, len(line))):
             m = _BLANKS.match(line, place)
             place = m.end() if m else place
         line = line[place + start :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import posixpath
 import random
 import re
@@ -11,9 +12,12 @@ import zlib
 from decimal import Decimal, InvalidOperation
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options, quote
+from echo_terminal.terminal.shims.limits import ROOM, WIDEST, Stopped, narrow
+from echo_terminal.terminal.shims.packing import unpacked
 
 FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
 NOT_FOUND = 127
+MOST_LINES = 3_000_000  # that are shuffled
 SIGNALS = (
     "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG "
     "XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
@@ -36,7 +40,8 @@ def zcat(call: Call) -> None:
             call.code = 1
             continue
         try:
-            call.out.append(gzip.decompress(call.fs.read_file(call.path(name))).decode("utf-8", "replace"))
+            data = unpacked(gzip.open(io.BytesIO(call.fs.read_file(call.path(name)))))
+            call.out.append(data.decode("utf-8", "replace"))
         except (OSError, EOFError, zlib.error):
             call.err.append(f"\ngzip: {name}: not in gzip format\n")
             call.code = 1
@@ -90,6 +95,10 @@ def seq(call: Call) -> None:
     separator = names.get("-s", names.get("--separator", "\n"))
     style = names.get("-f", names.get("--format"))
     places = max(_places(word) for word in (words[:-1] or ["1"]))
+    if places > WIDEST or any(
+        abs(number.adjusted()) > WIDEST for number in (first, step, (last - first) / step)
+    ):
+        raise Stopped(ROOM)
     count = int((last - first) / step) + 1 if (last - first) / step >= 0 else 0
     texts, size = [], 0
     for number in range(count):
@@ -100,6 +109,7 @@ def seq(call: Call) -> None:
             break
     if ("-w" in names or "--equal-width" in names) and style is None:
         width = max(len(f"{value:.{places}f}") for value in (first, first + (count - 1) * step, last))
+        del texts[FLOOD // width + 1 :]
         texts = [("-" if t[0] == "-" else "") + t.lstrip("-").zfill(width - (t[0] == "-")) for t in texts]
     if texts:
         call.out.append(separator.join(texts) + "\n")
@@ -112,6 +122,7 @@ def yes(call: Call) -> None:
 
 
 def _argument(style: str, value: Decimal) -> float:
+    narrow(*re.findall(r"\d+", style))
     if len(re.findall(r"%[^%]", style.replace("%%", ""))) != 1:
         raise UsageError(f"format {quote(style)} has no % directive")
     return float(value)
@@ -180,6 +191,8 @@ class Draw:
             match = re.fullmatch(r"(\d+)-(\d+)", span)
             if match is None or int(match[1]) > int(match[2]) + 1:
                 raise UsageError(f"invalid input range: {quote(span)}", hint=False)
+            if int(match[2]) - int(match[1]) > MOST_LINES:
+                raise Stopped(ROOM)
             lines = [str(n) for n in range(int(match[1]), int(match[2]) + 1)]
         elif "-e" in names or "--echo" in names:
             lines = words
@@ -200,6 +213,8 @@ class Draw:
             raise UsageError(f"invalid line count: {quote(count)}", hint=False)
         limit = len(lines) if count is None else int(count)
         if "-r" in names or "--repeat" in names:
+            if limit > MOST_LINES:
+                raise Stopped(ROOM)
             drawn = self.random.choices(lines, k=limit if count is not None else 1000) if lines else []
         else:
             drawn = self.random.sample(lines, min(limit, len(lines)))

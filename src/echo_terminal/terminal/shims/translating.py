@@ -164,7 +164,7 @@ def _parts(text: str) -> list[Part]:
             if m := re.compile(r"\[(.)\*([^\]]*)\]", re.S).match(plain, place):
                 if not m[2].isdigit() and m[2]:
                     raise UsageError(f"invalid repeat count {quote(m[2])} in [c*n] construct", hint=False)
-                count = int(m[2] or "0", 8 if m[2].startswith("0") else 10)
+                count = min(int(m[2][:9] or "0", 8 if m[2].startswith("0") else 10), 256)
                 found.append(("fill", bytes([letters[place + 1][0]]), count))
                 place = m.end()
                 continue

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import lzma
 import posixpath
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options
 from echo_terminal.terminal.shims.files import refusal
+from echo_terminal.terminal.shims.packing import packed, unpacked
 
 _LONG = {"decompress": "d", "uncompress": "d", "keep": "k", "force": "f", "stdout": "c", "to-stdout": "c", "test": "t",
          "verbose": "v", "quiet": "q", "compress": "z", "list": "l"}  # fmt: skip
@@ -41,8 +43,8 @@ def _one(call: Call, word: str, flags: set[str]) -> None:
     else:
         try:
             data = call.fs.read_file(path)
-            data = lzma.decompress(data) if unpack else lzma.compress(data)
-        except lzma.LZMAError:
+            data = unpacked(lzma.open(io.BytesIO(data))) if unpack else packed(lzma.LZMACompressor(), data)
+        except (lzma.LZMAError, EOFError):
             call.fail(f"{word}: File format not recognized")
             return
         if "t" in flags or "l" in flags:

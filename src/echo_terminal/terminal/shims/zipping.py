@@ -11,6 +11,7 @@ import zlib
 from echo_terminal.terminal.shims.call import Call, Meta
 from echo_terminal.terminal.shims.files import refusal
 from echo_terminal.terminal.shims.formatting import format_time
+from echo_terminal.terminal.shims.packing import fits
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date of the format
 NO_ZIP = (
@@ -59,6 +60,7 @@ def zip_(call: Call) -> None:
     entries: dict[str, tuple[zipfile.ZipInfo, bytes]] = {}
     if call.readable(target) and zipfile.is_zipfile(io.BytesIO(call.fs.read_file(path))):
         with zipfile.ZipFile(io.BytesIO(call.fs.read_file(path))) as old:
+            fits(sum(info.file_size for info in old.infolist()))
             entries = {info.filename: (info, old.read(info)) for info in old.infolist()}
     before, lost = set(entries), []
     for source in sources:
@@ -113,6 +115,7 @@ def _add(
         info.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
         if not folder or "j" not in flags:
             entries[stored] = (info, data)
+            fits(sum(len(inner) for _, inner in entries.values()))
     if folder and "r" in flags:
         for child, inner in call.children(path).items():
             below = call.stat(posixpath.join(path, child)) if inner.kind == "symlink" else inner
@@ -155,6 +158,7 @@ def unzip(call: Call) -> None:
         elif "l" in flags:
             _list(call, members)
         elif "p" in flags:
+            fits(sum(info.file_size for info in members))
             call.out += [archive.read(info).decode("utf-8", "replace") for info in members]
         elif "t" in flags:
             call.out += [f"    testing: {info.filename:<22}   OK\n" for info in members]
@@ -194,6 +198,7 @@ def _unpack(
             kept = True
             continue
         call.fs.mkdir(posixpath.dirname(path), recursive=True)
+        fits(info.file_size)
         call.fs.write_file(path, archive.read(info))
         call.fs.chmod(path, info.external_attr >> 16 & 0o777 or 0o644)
         verb = " extracting" if info.compress_type == zipfile.ZIP_STORED else "  inflating"

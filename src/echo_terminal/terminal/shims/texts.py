@@ -1,0 +1,100 @@
+"""Which parts of a command are texts (in quotes, documents, comments) and no words of commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_MAY = re.compile(r"['\"#]|<<")
+_RUNS = re.compile(r"sh\b|\b(?:eval|trap|alias)\b|#!")  # texts of such a command may be commands themselves
+_TOKEN = re.compile(
+    r"\\.|\$?'|\"|\$?\(\(|\$?\(|\)|`|(?:(?<=^)|(?<=[\s;&|(]))#[^\n]*|<<<|<<-?\s*(\\|['\"]?)([\w.-]+)\1|\n",
+    re.S,
+)
+_STORED = re.compile(
+    r"(?:^|[;&({\n])\s*(?:cat|tee)\b[^|;&()\n]*<<[^|()\n]*\n\Z"
+)  # how a line before a document ends
+_HELD = 0xE000  # the first of the private characters that stand for texts
+
+
+def outside_texts(command: str, change: Callable[[str], str]) -> str:
+    """``change(command)``, but with the texts ``to_keep`` as they are."""
+    changed = change(command)
+    if changed == command or _MAY.search(command) is None:
+        return changed
+    spans = to_keep(command)
+    if not spans or any("\ue000" <= letter <= "\uf8ff" for letter in command) or len(spans) > 6000:
+        return changed
+    held, out, place = {}, "", 0
+    for number, (start, end) in enumerate(spans, _HELD):
+        held[number] = command[start:end]
+        out += command[place:start] + chr(number)
+        place = end
+    return change(out + command[place:]).translate(held)
+
+
+def to_keep(command: str) -> list[tuple[int, int]]:
+    """The texts that are no commands: all, or those that files get where the command may run the others."""
+    spans = [span for span in texts(command) or () if span[0] < span[1]]
+    if _RUNS.search(command) is not None:
+        spans = [span for span in spans if _STORED.search(command, 0, span[0]) is not None]
+    return spans
+
+
+def texts(command: str) -> list[tuple[int, int]] | None:
+    """Start and end of every text, in order; None where the quotes do not close."""
+    spans: list[tuple[int, int]] = []
+    inside: list[str] = []  # what is open: a double quote, a parenthesis, arithmetic, a backtick
+    documents: list[
+        tuple[str, bool]
+    ] = []  # that begin at the end of the line: the last line, with expansions?
+    place = start = 0
+    while (m := _TOKEN.search(command, place)) is not None:
+        token, place = m[0], m.end()
+        top = inside[-1] if inside else ""
+        if top == '"':
+            if token in ('"', "`", "$(", "$(("):
+                spans.append((start, m.start()))
+                if token == '"':
+                    inside.pop()
+                else:
+                    inside.append(token[-2:])
+        elif token == "'" or token == "$'":
+            close = re.compile(r"(?:[^'\\]|\\.)*'" if token == "$'" else r"[^']*'", re.S).match(
+                command, place
+            )
+            if close is None:
+                return None
+            spans.append((place, close.end() - 1))
+            place = close.end()
+        elif token == '"':
+            inside.append('"')
+            start = place
+        elif token == "`" or (token == ")" and top):
+            if token == "`" and top != "`":
+                inside.append("`")
+                continue
+            if token == ")" and top in ("((", "`"):
+                place += command[place : place + 1] == ")" and top == "(("
+                if top == "`":
+                    continue
+            inside.pop()
+            start = place
+        elif token.endswith("("):
+            inside.append(token[-2:])
+        elif token[0] == "#":
+            spans.append(m.span())
+        elif m[2] and "((" not in inside:
+            documents.append((m[2], not m[1]))
+        elif token == "\n":
+            for last, expands in documents:
+                end = re.compile(rf"^\t*{re.escape(last)}$", re.M).search(command, place)
+                if end is None:
+                    return None
+                if not expands or (
+                    "$(" not in command[place : end.start()] and "`" not in command[place : end.start()]
+                ):
+                    spans.append((place, end.start()))
+                place = end.end()
+            documents.clear()
+    return None if inside or documents else spans
