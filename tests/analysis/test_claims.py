@@ -145,6 +145,17 @@ def test_the_paired_benchmark_keeps_its_spread() -> None:
         estimates.benchmark(results.Results("s", {}, {"u": 1.0}), "u")
 
 
+def test_seeds_that_pass_equal_shares_have_no_spread_to_compare() -> None:
+    """GRPO passes as many of five tries under every seed, on other tasks: its means differ by rounding alone."""
+    rows = [{"start": "sft", "objective": o, "suite": "val", "seed": s, "task_id": f"t{t:02}", "template": "x",
+             "step": 1, "attempt": a, "reward": float(a < passed + (s if o == "echo" else 0))}
+            for o in ("grpo", "echo") for s in (0, 1, 2)
+            for t, passed in enumerate(np.random.default_rng(s).permutation([0, 1, 2, 3] * 20))
+            for a in range(5)]  # fmt: skip
+    with pytest.raises(results.NotRun, match="two seeds an arm that differ"):
+        estimates.spread_ratio(results.Results("s", {"attempts": pd.DataFrame(rows)}), "sft", "val")
+
+
 def test_a_speed_up_never_reached_counts_as_nothing() -> None:
     steps = [{"start": "sft", "objective": o, "seed": s, "step": t, "val_pass": v}
              for s in (0, 1, 2) for o, curve in (("grpo", (0.1, 0.5)), ("echo", (0.1, 0.3)))
