@@ -100,7 +100,9 @@ class PersistentShell(ABC):
             status = Status.TIMEOUT if event.kind == "timeout" else Status.KILLED
             event = self._stop()
         found = self.collect() if event.kind == "done" else None
-        if event.kind == "done" and (found is None or self._crowded(found[2])):
+        # One SIGKILL for all may leave some of a bomb, which would multiply under the next command.
+        survived = status is Status.KILLED and found is not None and found[2] > 1
+        if event.kind == "done" and (found is None or survived or self._crowded(found[2])):
             status, event = Status.KILLED, self._end_shell()
         code, left = event.code, event.kind == "died"
         if left:
