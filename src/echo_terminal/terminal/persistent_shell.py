@@ -15,10 +15,8 @@ from echo_terminal.terminal.terminal import HOME, KILLED_EXIT, TIMEOUT_EXIT, Obs
 TICK = 0.1  # seconds between looks at memory and output while a command runs
 GRACE = 0.25  # seconds from SIGINT to SIGKILL, and from there to a new shell
 START = 20.0  # seconds that a shell may take to start
-SETTLE, WATCHES = (
-    0.03,
-    15,
-)  # background children are watched for this many seconds, so often while they multiply
+SETTLE = 0.03  # seconds between two looks at background children
+CALM, WATCHES = 4, 20  # looks in a row at which they do not multiply (a bomb out of turn rests), and all looks
 
 
 class PersistentShell(ABC):
@@ -180,6 +178,7 @@ class PersistentShell(ABC):
 
     def _crowded(self, count: int) -> bool:
         """Whether background processes would starve the next command; they are watched while they multiply."""
+        calm = 0
         for _ in range(WATCHES):
             if count <= 1:
                 return False
@@ -187,7 +186,8 @@ class PersistentShell(ABC):
             before, count = count, self.count_processes()
             if count > self.max_processes // 2:
                 return True
-            if count <= before:
+            calm = calm + 1 if count <= before else 0
+            if calm == CALM:
                 return False
         return True
 
