@@ -16,7 +16,10 @@ TICK = 0.1  # seconds between looks at memory and output while a command runs
 GRACE = 0.25  # seconds from SIGINT to SIGKILL, and from there to a new shell
 START = 20.0  # seconds that a shell may take to start
 SETTLE = 0.03  # seconds between two looks at background children
-CALM, WATCHES = 4, 20  # looks in a row at which they do not multiply (a bomb out of turn rests), and all looks
+CALM, WATCHES = (
+    4,
+    20,
+)  # looks in a row at which they do not multiply (a bomb out of turn rests), and all looks
 
 
 class PersistentShell(ABC):
