@@ -16,10 +16,8 @@ TICK = 0.1  # seconds between looks at memory and output while a command runs
 GRACE = 0.25  # seconds from SIGINT to SIGKILL, and from there to a new shell
 START = 20.0  # seconds that a shell may take to start
 SETTLE = 0.03  # seconds between two looks at background children
-CALM, WATCHES = (
-    4,
-    20,
-)  # looks in a row at which they do not multiply (a bomb out of turn rests), and all looks
+CALM = 4  # looks in a row at which they must not multiply: a bomb that waits for the processor rests too
+WATCHES = 20  # looks in all
 
 
 class PersistentShell(ABC):
