@@ -24,7 +24,6 @@ from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
-from echo_terminal.terminal.shims.columns import REGULAR
 from echo_terminal.terminal.shims.limits import TIME, Limits
 from echo_terminal.terminal.shims.messages import (
     dangling,
@@ -37,10 +36,8 @@ from echo_terminal.terminal.shims.messages import (
     unclosed,
 )
 from echo_terminal.terminal.shims.permissions import Rights
-from echo_terminal.terminal.shims.piping import own_programs
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
-from echo_terminal.terminal.shims.texts import outside_texts
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
     HOME,
@@ -69,7 +66,6 @@ _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the 
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
-_COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
 class VirtualParams(StrictModel):
@@ -219,9 +215,7 @@ class VirtualTerminal:
         self._child: bool = False
         command = self._rights.applied(self._open, command)
         if "x" not in self._options and "set -" not in command:
-            command = reworded(own_programs(command))
-        if "<" in command:
-            command = outside_texts(command, lambda text: _COUNTS.sub(rf"\g<0>{REGULAR} ", text))
+            command = reworded(command)
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)

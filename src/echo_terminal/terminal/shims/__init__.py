@@ -174,7 +174,7 @@ def programs(
             Stopped: it reached a limit, or the shells inside each other are too many.
         """
         if limits.depth == DEEPEST:
-            raise limits.stop(ROOM)
+            raise Stopped(ROOM)
         limits.depth += 1
         inner = Bash(
             cwd=call.cwd,
@@ -192,7 +192,7 @@ def programs(
         )
         limits.depth -= 1
         if done.error is not None and not done.error.startswith("parse error"):
-            raise limits.stop(TIME if "execution timeout" in done.error else ROOM)
+            raise Stopped(TIME if "execution timeout" in done.error else ROOM)
         call.err.append(
             re.sub(
                 r"^bash: (?:line \d+: )?(.*): command not found.*$",
@@ -203,7 +203,7 @@ def programs(
         )
         return done.stdout, done.exit_code
 
-    on_files["awk"] = awk.program(shell, limits)
+    on_files["awk"] = awk.program(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
     on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
     table: dict[str, Callable[[BuiltinContext], BuiltinResult]] = {}

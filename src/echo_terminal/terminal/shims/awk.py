@@ -14,7 +14,7 @@ from echo_terminal.terminal.shims.awk_values import AwkError, Field, unescape
 from echo_terminal.terminal.shims.awk_words import Program
 from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.shims.columns import content
-from echo_terminal.terminal.shims.limits import Budget, Limits, Stopped
+from echo_terminal.terminal.shims.limits import Budget, Stopped
 
 USAGE = """Usage: mawk [Options] [Program] [file ...]
 
@@ -63,15 +63,15 @@ def parsed(source: str) -> Program:
     return Parser(source).parse()
 
 
-def program(shell: Shell, limits: Limits) -> Callable[[Call], None]:
-    """The program ``awk`` within ``limits``; ``shell`` runs what it pipes to and from.
+def program(shell: Shell) -> Callable[[Call], None]:
+    """The program ``awk``; ``shell`` runs what it pipes to and from.
 
     Raises (the program): Stopped, at a limit.
     """
 
     def awk(call: Call) -> None:
         try:
-            _awk(call, shell, Budget(limits))
+            _awk(call, shell, Budget())
         except AwkError as error:
             call.err.append(to_text(str(error)))
             call.code = 2

@@ -319,7 +319,6 @@ class Closures:
         rest_ = function.names[len(nodes) :]
 
         def run() -> Any:
-            m.budget.turn()
             values = [g() for g in given]
             frame: dict[str, Any] = dict(zip(function.names, values, strict=False))
             for parameter in rest_:

@@ -99,13 +99,12 @@ class Compiler(Closures):
 
     def loop(self, node: Node) -> Do:
         """Loops."""
-        kind, turn = node[0], self.m.budget.turn
+        kind = node[0]
         if kind == "for in":
             assign, array, body = self.assign(("name", node[1])), self.array(node[2]), self.statement(node[3])
 
             def each() -> Any:
                 for key in array().keys():
-                    turn()
                     assign(key)
                     signal = body()
                     if signal is not None and signal != "continue":
@@ -131,7 +130,6 @@ class Compiler(Closures):
             skip = late
             while skip or true(test()):
                 skip = False
-                turn()
                 signal = body()
                 if signal is not None and signal != "continue":
                     return None if signal == "break" else signal

@@ -198,7 +198,6 @@ def _substitute(c: Closures, every: bool, nodes: list[Node]) -> Do:
                 at = end + 1
                 continue
             out.append(text[place:start])
-            m.budget.turn()
             if not isinstance(parts, str):
                 m.budget.fits(sum(map(len, parts)) + (len(parts) - 1) * (end - start))
             out.append(parts if isinstance(parts, str) else found[0].join(parts))

@@ -201,7 +201,6 @@ class Machine:
     def main(self, rules: list[Do]) -> None:
         """Apply the rules to every record."""
         while (record := self.next_record()) is not None:
-            self.budget.turn()
             self.record, self.fields = record, None
             for rule in rules:
                 signal = rule()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options, quote
 
-REGULAR = "--standard-input-is-a-file"  # what ``VirtualTerminal`` adds to ``wc`` before a redirection
+REGULAR = "--standard-input-is-a-file"  # what ``rewording`` adds to ``wc`` before a redirection
 _LAST = 1 << 62
 _WORDS = re.compile(rb"[^\t\n\v\f\r ]*[!-~][^\t\n\v\f\r ]*")
 _PRINTED = bytes(range(32, 127))

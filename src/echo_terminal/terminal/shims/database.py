@@ -19,7 +19,7 @@ from typing import Any
 
 from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.shims.formatting import format_time
-from echo_terminal.terminal.shims.limits import ROOM, TIME, Limits
+from echo_terminal.terminal.shims.limits import ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.terminal import CLOCK
 
 BYTES = 64 << 20
@@ -168,10 +168,10 @@ def _statement(
         names = [column[0] for column in cursor.description or ()]
         rows = _rows(cursor, limits)
     except MemoryError:
-        raise limits.stop(ROOM) from None
+        raise Stopped(ROOM) from None
     except sqlite3.Error as error:
         if time.monotonic() > limits.until:
-            raise limits.stop(TIME) from None
+            raise Stopped(TIME) from None
         call.code = 1 if line is not None else _complain(call, error, text)
         if line is not None:
             kind = "Parse" if isinstance(error, sqlite3.OperationalError) else "Runtime"
@@ -192,7 +192,7 @@ def _rows(cursor: sqlite3.Cursor, limits: Limits) -> list[tuple[object, ...]]:
         cells += len(row)
         size += sum(len(value) for value in row if isinstance(value, str | bytes))
         if cells > CELLS or size > BYTES:
-            raise limits.stop(ROOM)
+            raise Stopped(ROOM)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TIME, ROOM = 124, 137  # exit codes of a program that ran out of time, or of memory
 LONGEST = 1 << 22  # characters of one text
@@ -36,7 +36,7 @@ def narrow(*widths: str) -> None:
 class Limits:
     """Of the command that runs: ``until`` (the host's ``time.monotonic``), shells inside each other, bytes of each.
 
-    ``reached``: the exit code of a program that was stopped, None without one.
+    ``reached``: the exit code of the last program that was stopped, None without one.
     """
 
     max_bytes: int = 1 << 26
@@ -53,29 +53,12 @@ class Limits:
         """Seconds that the command has left, never quite none."""
         return max(0.02, self.until - time.monotonic())
 
-    def stop(self, code: int) -> Stopped:
-        """The error with which a program ends that reached a limit."""
-        self.reached = code
-        return Stopped(code)
-
 
 @dataclass
 class Budget:
-    """What one program may still do."""
+    """What one program may still make."""
 
-    limits: Limits = field(default_factory=Limits)
     room: int = MOST
-    turns: int = 0
-
-    def turn(self) -> None:
-        """One more turn of a loop, or call.
-
-        Raises:
-            Stopped: the time is over.
-        """
-        self.turns += 1
-        if not self.turns & 63 and time.monotonic() > self.limits.until:
-            raise self.limits.stop(TIME)
 
     def made(self, size: int) -> None:
         """So many more characters.
@@ -85,7 +68,7 @@ class Budget:
         """
         self.room -= size
         if self.room < 0 or size > LONGEST * ELEMENT:
-            raise self.limits.stop(ROOM)
+            raise Stopped(ROOM)
 
     def fits(self, size: float) -> None:
         """A text of so many characters is about to be made.
@@ -94,5 +77,5 @@ class Budget:
             Stopped: it is too long, or one too many.
         """
         if size > LONGEST:
-            raise self.limits.stop(ROOM)
+            raise Stopped(ROOM)
         self.made(int(size))

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import re
 
-from echo_terminal.terminal.shims.texts import outside_texts
-
 OWN = "__"  # in front of the names of our programs that bashkit has too
 _PROGRAM = re.compile(
     r"((?:^|[;&|({\n!]|\b(?:then|do|else|time))\s*)(tar|gzip|gunzip)(?![\w./-])([^;&\n|)}]*)(\|?)"
@@ -60,13 +58,13 @@ _SUMS = re.compile(
 )
 
 
-def own_programs(command: str) -> str:
-    """The command with our programs in the places where they are better."""
-    bytewise = _BYTES.search(command) is not None
-    return outside_texts(command, lambda text: _own_programs(text, bytewise))
+def bytewise(command: str) -> bool:
+    """May bytes that are no text pass through its pipes?"""
+    return _BYTES.search(command) is not None
 
 
-def _own_programs(command: str, bytewise: bool) -> str:
+def own_programs(command: str, *, tee: bool) -> str:
+    """The command with our programs in the places where they are better; with our ``tee``?"""
     if "tar" in command or "z" in command:
         command = own_archivers(command)
     if "2>&1" in command and "ls" in command:
@@ -81,7 +79,7 @@ def _own_programs(command: str, bytewise: bool) -> str:
         command = own_sums(command)
     if "find" in command:
         command = own_find(command)
-    if "tee" in command and not bytewise:
+    if tee and "tee" in command:
         command = _TEE.sub(rf"\1{OWN}tee", command)
     return command
 

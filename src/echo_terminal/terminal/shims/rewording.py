@@ -1,4 +1,4 @@
-"""Words of a command that reach a text tool in another form: bashkit knows the tool, but not that form.
+"""A command in words that bashkit runs as bash does: our programs in their places, and the forms that it knows.
 
 ``tr`` gets another name, because bashkit runs a ``tr`` behind ``cat``, ``grep`` or ``tr`` before it has input.
 """
@@ -7,29 +7,32 @@ from __future__ import annotations
 
 import re
 
-from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.columns import REGULAR
+from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.shims.texts import outside_texts
 
 _PLACE = r"(?:^|(?<=[|;&({\n]))\s*(?:(?:then|do|else|!)\s+)?"
 _TOOL = re.compile(
     rf"({_PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
+_COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
 def reworded(command: str) -> str:
-    """The command with forms that bashkit knows, and our ``tr``.
+    """The command, but texts in it (``texts.to_keep``) as they are."""
+    tee = not bytewise(command)
+    return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
 
-    Words in quotes and behind the start of a document stay.
-    """
+
+def _forms(command: str) -> str:
+    if "<" in command:
+        command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
     if "tr" in command or "tail +" in command or "head -" in command or "tail -" in command:
         command = _TOOL.sub(_form, command)
     return command
 
 
 def _form(match: re.Match[str]) -> str:
-    text, start = match.string, match.end(1)
-    document = re.search(r"<<-?\s*['\"]?\w", text[:start]) is not None and "<<<" not in text[:start]
-    if document or text.count("'", 0, start) % 2 or text.count('"', 0, start) % 2:
-        return match[0]
     before, name, tail, first, unit, ends, count = match.groups()
     if name:
         return f"{before}{OWN}tr"
