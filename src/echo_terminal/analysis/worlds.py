@@ -115,8 +115,10 @@ def when(results: Results, paper: Path) -> Figure:
     """Pass rates and gain by condition, from the first start; a condition that was not run says why in its row.
 
     Raises:
-        NotRun: no condition has both arms.
+        NotRun: no condition has both arms, or the profile is itself a world to compare with.
     """
+    if results.profile in r.WORLDS:
+        raise NotRun("a row of this figure in the profiles of the default world")
     start = results.starts[0]
     figure, axes = style.grid(1, 2, 0.5 + 0.36 * len(CONDITIONS))
     titles, ran = [], 0
