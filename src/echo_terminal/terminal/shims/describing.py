@@ -13,6 +13,7 @@ from echo_terminal.terminal.shims.call import (
     blocks,
     folder_size,
     human,
+    inode,
     mode_text,
     options,
     quote,
@@ -78,7 +79,7 @@ def _facts(call: Call, word: str, meta: Meta) -> dict[str, str]:
     return {
         "a": f"{meta.mode:o}", "A": mode_text(meta.mode, meta.kind), "b": str(2 * blocks(meta)), "B": "512",
         "C": "?", "d": "55", "D": "37", "f": f"{mode:x}", "F": kind, "g": "1000", "G": USER, "h": str(links),
-        "i": str(2 + sum(map(ord, path)) % 997), "m": "/home/user", "n": word, "N": name, "o": "4096",
+        "i": str(inode(path)), "m": "/home/user", "n": word, "N": name, "o": "4096",
         "s": str(size), "t": "0", "T": "0", "u": "1000", "U": USER, "w": format_time(CLOCK, STAMP),
         "W": str(CLOCK), "x": stamp, "X": whole, "y": stamp, "Y": whole, "z": stamp, "Z": whole, "%": "%",
     }  # fmt: skip

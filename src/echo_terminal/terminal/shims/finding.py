@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from echo_terminal.terminal.shims.call import Call, UsageError, quote
+from echo_terminal.terminal.shims.call import Call, UsageError, inode, quote
 from echo_terminal.terminal.shims.found import KIND, Facts, Found
 from echo_terminal.terminal.shims.modes import parse_mode
 from echo_terminal.terminal.terminal import USER
@@ -145,7 +145,7 @@ class Search:
         measure: dict[str, Callable[[Found], int]] = {
             "-size": lambda found: -(-self.facts.size(found) // unit),
             "-links": self.facts.links,
-            "-inum": lambda found: 2 + sum(map(ord, found.path)) % 997,
+            "-inum": lambda found: inode(found.path),
             "-mtime": lambda found: self.facts.age(found) // 86_400,
             "-mmin": lambda found: -(-self.facts.age(found) // 60),
         }

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from echo_terminal.terminal.shims.call import Call, Meta, blocks, folder_size, mode_text
+from echo_terminal.terminal.shims.call import Call, Meta, blocks, folder_size, inode, mode_text
 from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.shims.laying import when
 from echo_terminal.terminal.shims.limits import narrow
@@ -64,12 +64,12 @@ class Facts:
 
     def listed(self, found: Found) -> str:
         """The line of ``-ls``."""
-        inode, size = 2 + sum(map(ord, found.path)) % 997, blocks(found.meta)
+        size = blocks(found.meta)
         target = f" -> {self.call.fs.read_link(found.path)}" if found.meta.kind == "symlink" else ""
-        return (
-            f"{inode:9} {size:6} {mode_text(found.meta.mode, found.meta.kind)} {self.links(found):3} {USER:<8} "
-            f"{USER:<8} {self.size(found):8} {when(self.time(found), '')} {found.name}{target}\n"
-        )
+        meta, date = found.meta, when(self.time(found), "")
+        owners, links = f"{USER:<8} {USER:<8}", self.links(found)
+        first = f"{inode(found.path):9} {size:6} {mode_text(meta.mode, meta.kind)} {links:3} {owners}"
+        return f"{first} {self.size(found):8} {date} {found.name}{target}\n"
 
     def _format_time(self, found: Found, letter: str) -> str:
         return f"{self.time(found):.10f}" if letter == "@" else format_time(self.time(found), f"%{letter}")
@@ -83,7 +83,7 @@ class Facts:
             "M": lambda: mode_text(found.meta.mode, found.meta.kind), "y": lambda: KIND[found.meta.kind],
             "u": lambda: USER, "g": lambda: USER, "U": lambda: "1000", "G": lambda: "1000",
             "d": lambda: str(found.depth), "n": lambda: str(self.links(found)), "k": lambda: str(blocks(found.meta)),
-            "b": lambda: str(2 * blocks(found.meta)), "i": lambda: str(2 + sum(map(ord, found.path)) % 997),
+            "b": lambda: str(2 * blocks(found.meta)), "i": lambda: str(inode(found.path)),
             "l": lambda: self.call.fs.read_link(found.path) if found.meta.kind == "symlink" else "",
             "t": lambda: format_time(self.time(found), "%a %b %e %H:%M:%S.0000000000 %Y"), "%": lambda: "%",
         }  # fmt: skip

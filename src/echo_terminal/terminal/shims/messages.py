@@ -10,6 +10,7 @@ from typing import Any
 
 from bashkit import FileSystem
 
+from echo_terminal.terminal.shims.permissions import DENIED
 from echo_terminal.terminal.shims.usage import SED
 
 NO_ENTRY = "No such file or directory"
@@ -138,8 +139,7 @@ _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _TRACE = re.compile(r"^(\++) ", re.M)
 _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
-_DENIED = "/usr/.denied/"  # of ``permissions``
-_CLOSED = re.compile(rf"^(.*){_DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
+_CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 
 
@@ -159,7 +159,7 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         if needed in text:
             text = pattern.sub(new, text)
     text = _with_words(text, command)
-    if _DENIED in text:
+    if DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
