@@ -131,7 +131,7 @@ plt.show()
 # colour but the instruction's; the format stage and SFT train actions alone; ActObs adds the terminal's output at its own weight.
 
 # %%
-policy = load_policy(folder["base_small"])
+policy = load_policy(folder[bases[0]])
 task = next(novice_tasks(["site_two"], PRETRAIN_SEEDS, 1))
 terminal = open_terminal("virtual", params=p.terminal)
 episode = novice_episodes([task], terminal, policy.tokenizer, p.harness, p.pretrain)[0]

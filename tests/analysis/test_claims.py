@@ -190,3 +190,15 @@ def test_a_world_of_its_own_is_a_control_and_unpaired_where_its_tasks_differ(
     assert gap["silent"][:4] == (0.0, 0.0, 0.0, 1.0) and gap["silent"].test == "wilcoxon"  # the same attempts
     assert gap["random"].effect == 0.0 and gap["random"].test == "mann-whitney"
     assert gap["random"].low < -5 < 5 < gap["random"].high
+
+
+def test_another_baseline_takes_the_place_of_grpo() -> None:
+    passed = {"grpo": 1, "grpo_tuned": 2, "echo": 3}  # of 4 attempts at each task
+    rows = [{"start": "sft", "objective": o, "suite": "val", "seed": s, "task_id": f"t{t}", "template": "x",
+             "step": 1, "attempt": a, "reward": float(a < passed[o])}
+            for o in passed for s in (0, 1, 2) for t in range(12) for a in range(4)]  # fmt: skip
+    loaded = results.Results("s", {"attempts": pd.DataFrame(rows)})
+    assert estimates.pass_gain(loaded, "sft", "val").effect == pytest.approx(50)  # 3/4 − 1/4
+    assert estimates.pass_gain(loaded, "sft", "val", against="grpo_tuned").effect == pytest.approx(25)
+    with pytest.raises(results.NotRun, match="no run of objective grpo_other"):
+        estimates.pass_gain(loaded, "sft", "val", against="grpo_other")

@@ -78,12 +78,20 @@ def _part(arms: dict[str, pd.DataFrame], tools: str) -> dict[str, pd.DataFrame]:
     return parts
 
 
-def pass_gain(results: Results, start: str, suite: str = "", tools: str = "all") -> Estimate:
-    """ECHO − GRPO, pass@1 in points; ``tools`` is all, site or generic, on the first suite that has them."""
+def pass_gain(
+    results: Results, start: str, suite: str = "", tools: str = "all", against: str = "grpo"
+) -> Estimate:
+    """ECHO − GRPO, pass@1 in points.
+
+    Args:
+        suite: empty for the first suite with such tasks.
+        tools: all, site or generic.
+        against: another baseline of the profile, ``grpo_tuned`` say.
+    """
     suite = suite or r.suite_with(results, start, tools)
-    arms = _part(r.arms(results, start, suite), tools)
-    grpo, echo = (statistics.pass_matrix(arms[o]) for o in ("grpo", "echo"))
-    return _paired_points(echo, grpo, r.templates(arms["echo"], echo.columns))
+    arms = _part(r.arms(results, start, suite, (against, "echo")), tools)
+    baseline, echo = (statistics.pass_matrix(arms[o]) for o in (against, "echo"))
+    return _paired_points(echo, baseline, r.templates(arms["echo"], echo.columns))
 
 
 def solved_gain(results: Results, start: str, suite: str) -> Estimate:
