@@ -39,7 +39,9 @@ MODULES = (
     ("import-job", "echo_terminal.scale_out.jobs:import_command", "Turn a job of Harbor into our tables."),
     ("plan", "echo_terminal.scale_out.plan:plan_command", "What a profile costs: tokens, memory, GPU-hours."),
 )
-Profile = Annotated[str, typer.Option(help="smoke, cpu, sweep, medium, silent, random, cpu-full, h200 or cluster")]
+Profile = Annotated[
+    str, typer.Option(help="smoke, cpu, sweep, medium, silent, random, cpu-full, h200 or cluster")
+]
 
 
 @app.callback()

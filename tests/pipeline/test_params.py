@@ -43,7 +43,17 @@ def leaves(data: Any, prefix: str = "") -> list[str]:
 def test_every_profile_loads_and_is_named_after_its_folder(profile: str) -> None:
     loaded = load_params(ROOT / profile_folder(ROOT, profile) / "params.yaml")
     assert loaded.profile == profile
-    assert set(PROFILES) == {"cpu", "smoke", "cpu-full", "sweep", "medium", "silent", "random", "h200", "cluster"}
+    assert set(PROFILES) == {
+        "cpu",
+        "smoke",
+        "cpu-full",
+        "sweep",
+        "medium",
+        "silent",
+        "random",
+        "h200",
+        "cluster",
+    }
 
 
 @pytest.mark.parametrize(
