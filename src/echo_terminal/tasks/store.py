@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
@@ -111,7 +112,8 @@ def write_tasks(path: Path, tasks: Iterable[Task]) -> int:
                 lines.append(json.dumps({"blob": digest, "file": file}) + "\n")
         lines.append(json.dumps(row | {"files": names}) + "\n")
     data = "".join(lines).encode()
-    path.write_bytes(gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data)
+    # zlib writes the same header on every Python; gzip.compress does not
+    path.write_bytes(zlib.compress(data, 6, 31) if path.suffix == ".gz" else data)
     return count
 
 
