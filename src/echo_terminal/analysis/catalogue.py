@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from echo_terminal.analysis import extensions, figures, overview, worlds
+from echo_terminal.analysis import budget, extensions, figures, overview, worlds
 from echo_terminal.analysis.results import Results
 
 
@@ -137,5 +137,12 @@ FIGURES: dict[str, Entry] = {
         "Forecast of a command's success against its frequency: {forecasts} forecasts over {forecast_seeds}; "
         "areas grow with the number of forecasts; dotted: perfect calibration.",
         "06_heldout_ce",
+    ),
+    "budget": Entry(
+        budget.budget,
+        "Figure 16",
+        "Pass rate on the first suite against the turn budget, {seeds}, {tries} tries a task: the attempts of the "
+        "evaluation cut short, which their prompts do not tell; bands: 95 % intervals over seeds and tasks.",
+        "05_evaluate",
     ),
 }
