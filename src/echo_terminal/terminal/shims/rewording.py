@@ -9,6 +9,7 @@ import re
 
 from echo_terminal.terminal.shims.columns import REGULAR
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.shims.refusing import refusals
 from echo_terminal.terminal.shims.texts import outside_texts
 
 _PLACE = r"(?:^|(?<=[|;&({\n]))\s*(?:(?:then|do|else|!)\s+)?"
@@ -25,6 +26,7 @@ def reworded(command: str) -> str:
 
 
 def _forms(command: str) -> str:
+    command = refusals(command)
     if "<" in command:
         command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
     if "tr" in command or "tail +" in command or "head -" in command or "tail -" in command:
