@@ -24,20 +24,13 @@ from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.grammar import open_ended, refused, syntax_error, warnings
 from echo_terminal.terminal.shims.limits import TIME, Limits
-from echo_terminal.terminal.shims.messages import (
-    dangling,
-    exit_code,
-    open_ended,
-    real_messages,
-    real_versions,
-    syntax_error,
-    through_files,
-    unclosed,
-)
+from echo_terminal.terminal.shims.messages import exit_code, real_messages, real_versions, through_files
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
+from echo_terminal.terminal.shims.tracing import TRACED
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
     HOME,
@@ -53,6 +46,7 @@ from echo_terminal.terminal.terminal import (
 from echo_terminal.terminal.virtual_python import PythonProgram
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
+FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command
 LONGEST = 1 << 16  # characters of output that may hold error texts; a flood holds none that anybody reads
 OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
@@ -65,6 +59,9 @@ _SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
+_OTHER_LINES = re.compile(
+    r"\(\)|\bfunction\b|>|sh\b|\bsource\b"
+)  # where LINENO counts those of a function or file
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -86,6 +83,7 @@ class VirtualTerminal:
         self.params = params or VirtualParams()
         self._timeout = 10.0
         self._shell: Bash | None = None
+        self._line = FIRST_LINE
         self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
         self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
@@ -104,6 +102,7 @@ class VirtualTerminal:
             ValueError: a path that is not absolute.
         """
         self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
+        self._line = FIRST_LINE
         self._clock.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
@@ -155,10 +154,8 @@ class VirtualTerminal:
             EngineUnavailable: the command ran ``python3``, which this machine cannot sandbox.
         """
         started = time.perf_counter()
-        if dangling(command):
-            text, self._code = syntax_error("syntax error: unexpected end of file")
-            return Observation("", text, self._code, self._cwd)
-        if ("${" in command or "=(" in command) and (known := unclosed(command)):
+        line, self._line = self._line, self._line + LINES
+        if known := refused(command):
             text, self._code = known
             return Observation("", text, self._code, self._cwd)
         if timeout != self._timeout:
@@ -170,7 +167,7 @@ class VirtualTerminal:
         self._runs += 1
         self._limits.start(timeout)
         self._python.start(self._limits.until, shell.cancel)
-        text, watched = self._prepare(command.replace("\0", ""))
+        text, watched = self._prepare(command.replace("\0", ""), line)
         self._deep = self._deep or "eval" in command
         execute = on_deep_stack if self._deep or NESTS.search(command) else Bash.execute_sync
         sound, self._sound = self._sound, False
@@ -195,6 +192,7 @@ class VirtualTerminal:
         if stderr and len(stderr) <= LONGEST:
             stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
             code = exit_code(stderr, command, code)
+        stderr = warnings(command, line) + stderr
         self._code = code
         if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
             stdout = real_messages(stdout, command, folders)
@@ -209,12 +207,14 @@ class VirtualTerminal:
             time.perf_counter() - started,
         )
 
-    def _prepare(self, command: str) -> tuple[str, bool]:
-        """What bashkit is given for a command, and whether to watch for the end of the shell."""
+    def _prepare(self, command: str, line: int) -> tuple[str, bool]:
+        """What bashkit is given for a command at this line, and whether to watch for the end of the shell."""
         self._end = None
         self._child: bool = False
         command = self._rights.applied(self._open, command)
-        if "x" not in self._options and "set -" not in command:
+        if "LINENO" in command and _OTHER_LINES.search(command) is None:
+            command = command.replace("$LINENO", f"$((LINENO+{line - 1}))")
+        if "x" not in self._options and TRACED.search(command) is None:
             command = reworded(command)
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
@@ -271,7 +271,7 @@ class VirtualTerminal:
             self._open.clear_cancel()
         if result.error is not None:
             if result.error.startswith("parse error"):
-                stderr, code = syntax_error(result.error)
+                stderr, code = syntax_error(result.error, command)
                 return stdout, stderr, code, status
             stdout, stderr = "".join(out for out, _ in chunks), "".join(err for _, err in chunks)
             if python is not None and _REDIRECTS.search(command) is None:
@@ -298,7 +298,7 @@ class VirtualTerminal:
         if self._end is not None:
             return self._end
         if _ABORTS.search(stderr) is None:
-            shell = self._open
+            shell, self._line = self._open, FIRST_LINE
             now = shell.shell_state()
             names = {*now.variables, *now.arrays, *now.assoc_arrays} - {*now.env} - state.SHELL_VARIABLES
             functions = [line.split()[-1] for line in shell.execute_sync("declare -F").stdout.splitlines()]

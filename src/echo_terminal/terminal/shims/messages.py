@@ -10,7 +10,10 @@ from typing import Any
 
 from bashkit import FileSystem
 
+from echo_terminal.terminal.shims.call import shown
+from echo_terminal.terminal.shims.grammar import sourced, without_repeats
 from echo_terminal.terminal.shims.permissions import DENIED
+from echo_terminal.terminal.shims.starting import started
 from echo_terminal.terminal.shims.usage import SED
 
 NO_ENTRY = "No such file or directory"
@@ -71,10 +74,10 @@ _TEXTS: tuple[tuple[str, str], ...] = (
      r"\1\nTry 'xargs --help' for more information."),
     (r"^timeout: missing operand\n(Try .*)\nUsage: .*$", r"\1"),
     (r"^(user|sys) unavailable$", r"\1 0.00"),
-    (r"^bash: (bg|fg): .*: no such job$", r"bash: \1: no job control"),
-    (r"^bash: (.*?)([-+*/%<>&|^])(\s*): syntax error: operand expected$",
-     r'bash: \1\2\3: syntax error: operand expected (error token is "\2\3")'),
-    (r"^bash: (.*-)(\d+)(: exponent less than 0)$", r'bash: \1\2\3 (error token is "\2")'),
+    (r"^(\S+: line \d+: |bash: )(bg|fg): .*: no such job$", r"\1\2: no job control"),
+    (r"^((?:\S+: line \d+: |bash: ).*?)([-+*/%<>&|^=])(\s*): syntax error: operand expected$",
+     r'\1\2\3: syntax error: operand expected (error token is "\2\3")'),
+    (r"^((?:\S+: line \d+: |bash: ).*-)(\d+)(: exponent less than 0)$", r'\1\2\3 (error token is "\2")'),
     (rf"^sh: (\S+\.sh): {NO_ENTRY}$", r"sh: 0: cannot open \1: No such file"),
     (r"^bash: getopts: illegal option -- '(.)'$", r"bash: illegal option -- \1"),
     (r"^bash: eval: line \d+: (unexpected EOF.*)$", r"bash: \1"),
@@ -140,6 +143,12 @@ _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _TRACE = re.compile(r"^(\++) ", re.M)
 _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
+_STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
+_NAMES = re.compile(
+    rf"^((?:cat|nl|uniq|paste|fold|comm|join|shuf|od|base64|base32|expand|unexpand|tsort|sort: cannot read): )"
+    rf"((?!['\"]).*[ $\"'&|=:?*\[!\\;<>()`~#\x80-\uffff].*)(: (?:{NO_ENTRY}|Is a directory|Permission denied))$",
+    re.M,
+)
 _HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 
 
@@ -159,6 +168,11 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         if needed in text:
             text = pattern.sub(new, text)
     text = _with_words(text, command)
+    if ": line " in text:
+        text = sourced(text, command).replace("-c: line 1: `:;", "-c: line 1: `")
+    text = _NAMES.sub(lambda m: f"{m[1]}{shown(m[2])}{m[3]}", text)
+    if "syntax error near" in text:
+        text = without_repeats(text)
     if DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if "__end_of_command" in text:
@@ -233,7 +247,7 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
-    if "division by 0" in text:
+    if "division by 0" in text or "operand expected" in text:
         text = _DIVISION.sub(lambda found: _with_spaces(found, command), text)
     if "sort" in command and (m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command)):
         text = text.replace(f"sort: cannot read: {m[1]}: ", f"sort: open failed: {m[1]}: ")
@@ -244,21 +258,21 @@ def _with_words(text: str, command: str) -> str:
         text = re.sub(rf"^(?={NO_ENTRY}$|Is a directory$)", f"tee: {m[1]}: ", text, flags=re.M)
     if "join " in command and (m := re.search(r"\bjoin ([^\s|;&-]\S*)\s*$", command)):
         text = re.sub(r"^join: missing operand$", f"join: missing operand after '{m[1]}'", text, flags=re.M)
-    if m := re.match(r"\s*exec (\S+)", command):
-        text = text.replace(f"bash: {m[1]}: command not found", f"bash: exec: {m[1]}: not found")
-    if "xargs" in command:
-        text = re.sub(r"^bash: (\S+): command not found$", rf"xargs: \1: {NO_ENTRY}", text, flags=re.M)
-    if re.search(r"\btimeout ", command):
-        text = re.sub(
-            r"^bash: (\S+): command not found$",
-            rf"timeout: failed to run command '\1': {NO_ENTRY}",
-            text,
-            flags=re.M,
-        )
+    if "exec" in command:
+        for name in re.findall(r"(?:^|[;&|({\n'\"])\s*exec ([^\s;&|'\"]+)", command):
+            text = re.sub(
+                rf": {re.escape(name)}: command not found$", f": exec: {name}: not found", text, flags=re.M
+            )
+    if _STARTERS.search(command) is not None:
+        text = started(text, command)
     return text
 
 
-_DIVISION = re.compile(r"^(bash: (?:\(\(: )?)(.*)(: division by 0 \(error token is \")(.*)(\"\))$", re.M)
+_DIVISION = re.compile(
+    r"^((?:\S+: line \d+: |bash: )(?:\(\(: )?)(.*)(: (?:division by 0|syntax error: operand expected) "
+    r"\(error token is \")(.*)(\"\))$",
+    re.M,
+)
 
 
 def _with_spaces(found: re.Match[str], command: str) -> str:
@@ -293,48 +307,3 @@ def exit_code(stderr: str, command: str, code: int) -> int:
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
     return next((real for pattern, real in _COMPILED_CODES if pattern.search(stderr)), code)
-
-
-def unclosed(command: str) -> tuple[str, int] | None:
-    """What bash says of a parameter or an array without its end, which bashkit takes for closed; None without one."""
-    if "'" in command or "<<" in command:
-        return None
-    if "${" in command and command.count("${") > command.count("}"):
-        return "bash: unexpected EOF while looking for matching `}'\n", 2
-    if re.search(r"(?:^|[;&\n])\s*\w+=\((?!\()[^()\n]*$", command):
-        return "bash: unexpected EOF while looking for matching `)'\n", 1
-    return None
-
-
-def dangling(command: str) -> bool:
-    """Does the command end where bash still expects another?"""
-    return re.search(r"[^&|\s]\s*(?:&&|\|\|?)\s*$", command) is not None and "<<" not in command
-
-
-def syntax_error(error: str) -> tuple[str, int]:
-    """Standard error and exit code of bash at a prompt for a parse error of bashkit."""
-    text = re.sub(r"^parse error(?: at line \d+, column \d+)?: ", "", error)
-    if "unterminated command substitution" in text:
-        return "bash: unexpected EOF while looking for matching `)'\n", 1
-    if "unterminated backtick" in text:
-        text = "unexpected EOF while looking for matching ``'"
-    elif "end of input in [[" in text:
-        text = "unexpected token `newline', conditional binary operator expected"
-    elif "end of input in arithmetic command" in text:
-        text = "unexpected EOF while looking for matching `)'"
-    elif "parser fuel exhausted" in text:  # a pattern of ``case`` without the end of the one before
-        text = "syntax error near unexpected token `)'"
-    elif text.startswith(("expected word", "expected delimiter after <<", "expected function name")):
-        text = "syntax error near unexpected token `newline'"
-    return f"bash: {text}\n", 2
-
-
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
-
-
-def open_ended(command: str) -> bool:
-    """Would a line behind the command become part of it?"""
-    if command.rstrip("\n").endswith("\\"):
-        return True
-    ends = {line.strip() for line in command.split("\n")}
-    return any(match[2] not in ends for match in _HEREDOC.finditer(command))

@@ -86,6 +86,9 @@ PROGRAMS = {
 _ARRAY = "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]"
 _DECLARE = "[-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]"
 BUILTINS = {  # letters, and what stands behind "usage: NAME"
+    "builtin": ("", "[shell-builtin [arg ...]]"),
+    "command": ("pVv", "[-pVv] command [arg ...]"),
+    "disown": ("ahr", "[-h] [-ar] [jobspec ... | pid ...]"),
     "enable": ("adf:nps", "[-a] [-dnps] [-f filename] [name ...]"),
     "exec": ("cla:", "[-cl] [-a name] [command [argument ...]] [redirection ...]"),
     "getopts": ("", "optstring name [arg ...]"),

@@ -123,14 +123,21 @@ def yes(call: Call) -> None:
 
 def _argument(style: str, value: Decimal) -> float:
     narrow(*re.findall(r"\d+", style))
-    if len(re.findall(r"%[^%]", style.replace("%%", ""))) != 1:
-        raise UsageError(f"format {quote(style)} has no % directive")
+    found = re.findall(r"%[-#0 +']*\d*(?:\.\d*)?L?(.?)", style.replace("%%", ""))
+    if not found:
+        raise UsageError(f"format {quote(style)} has no % directive", hint=False)
+    if not found[0]:
+        raise UsageError(f"format {quote(style)} ends in %", hint=False)
+    if found[0] not in "efgaEFGA":
+        raise UsageError(f"format {quote(style)} has unknown %{found[0]} directive", hint=False)
+    if len(found) > 1:
+        raise UsageError(f"format {quote(style)} has too many % directives", hint=False)
     return float(value)
 
 
 def _number(word: str) -> Decimal:
     try:
-        value = Decimal(word)
+        value = Decimal(int(word, 16)) if re.fullmatch(r"[-+]?0[xX][0-9a-fA-F]+", word) else Decimal(word)
     except InvalidOperation:
         raise UsageError(f"invalid floating point argument: {quote(word)}") from None
     if not value.is_finite():
