@@ -30,7 +30,7 @@ from echo_terminal.terminal.shims.messages import exit_code, real_messages, real
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
-from echo_terminal.terminal.shims.tracing import TRACED
+from echo_terminal.terminal.shims.tracing import TRACED, real_trace, traced
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
     HOME,
@@ -190,6 +190,7 @@ class VirtualTerminal:
         self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
         folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
         if stderr and len(stderr) <= LONGEST:
+            stderr = real_trace(stderr, command, on=self._traced) if stderr.startswith("+") else stderr
             stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
             code = exit_code(stderr, command, code)
         stderr = warnings(command, line) + stderr
@@ -214,7 +215,10 @@ class VirtualTerminal:
         command = self._rights.applied(self._open, command)
         if "LINENO" in command and _OTHER_LINES.search(command) is None:
             command = command.replace("$LINENO", f"$((LINENO+{line - 1}))")
-        if "x" not in self._options and TRACED.search(command) is None:
+        self._traced = "x" in self._options
+        if self._traced or TRACED.search(command) is not None:
+            command = traced(command)
+        else:
             command = reworded(command)
         if not self._options and _SPECIAL.search(command) is None:
             return command, False

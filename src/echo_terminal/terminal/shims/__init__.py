@@ -33,6 +33,7 @@ from echo_terminal.terminal.shims import (
     listing,
     modes,
     naming,
+    opening,
     people,
     permissions,
     refusing,
@@ -88,6 +89,8 @@ ON_FILES: Mapping[str, Program] = {
     "xzcat": xz.xz,
     "dir": listing.columns_of,
     "vdir": listing.columns_of,
+    opening.OPEN: opening.open_,
+    opening.TOUCH: opening.touch,
     permissions.READ: permissions.to_read,
     permissions.WRITE: permissions.to_write,
 }

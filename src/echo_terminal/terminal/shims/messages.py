@@ -12,6 +12,7 @@ from bashkit import FileSystem
 
 from echo_terminal.terminal.shims.call import shown
 from echo_terminal.terminal.shims.grammar import sourced, without_repeats
+from echo_terminal.terminal.shims.opening import FIXED, SAME, real_names
 from echo_terminal.terminal.shims.permissions import DENIED
 from echo_terminal.terminal.shims.starting import started
 from echo_terminal.terminal.shims.usage import SED
@@ -140,7 +141,6 @@ def _flat(parts: Any) -> Iterator[tuple[Any, Any]]:
 RULES = tuple((_needed(pattern), re.compile(pattern, re.M), new) for pattern, new in _TEXTS)
 _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
-_TRACE = re.compile(r"^(\++) ", re.M)
 _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
@@ -149,7 +149,7 @@ _NAMES = re.compile(
     rf"((?!['\"]).*[ $\"'&|=:?*\[!\\;<>()`~#\x80-\uffff].*)(: (?:{NO_ENTRY}|Is a directory|Permission denied))$",
     re.M,
 )
-_HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
+_HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 
 
 def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
@@ -171,14 +171,14 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     if ": line " in text:
         text = sourced(text, command).replace("-c: line 1: `:;", "-c: line 1: `")
     text = _NAMES.sub(lambda m: f"{m[1]}{shown(m[2])}{m[3]}", text)
+    if FIXED in text or SAME in text:
+        text = real_names(text)
     if "syntax error near" in text:
         text = without_repeats(text)
     if DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
-    if text.startswith("+") and _OWN_SHELL.search(command) is None:
-        text = _TRACE.sub(r"+\1 ", text)
     return text
 
 

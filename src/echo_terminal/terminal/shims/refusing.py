@@ -205,11 +205,9 @@ def _letters(known: str, letters: str, rest: list[str]) -> str | None:
 def _builtin_refusal(name: str, words: Sequence[str]) -> str:
     """What bash says of the options of a builtin; empty if it takes them, or it is not known here."""
     if name in _STACKS:
-        word = words[0]
-        wrong = re.fullmatch(r"-(?:\d+|[clpvn]+|-)|[^-].*|", word) is None and word != "--help"
-        return (
-            f"bash: {name}: {word}: invalid number\n{name}: usage: {name} {_STACKS[name]}\n" if wrong else ""
-        )
+        if re.fullmatch(r"-(?:\d+|[clpvn]+|-|-help)|[^-].*|", words[0]) is not None:
+            return ""
+        return f"bash: {name}: {words[0]}: invalid number\n{name}: usage: {name} {_STACKS[name]}\n"
     if name not in BUILTINS:
         return ""
     letters, usage = BUILTINS[name]

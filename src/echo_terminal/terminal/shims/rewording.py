@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 
 from echo_terminal.terminal.shims.columns import REGULAR
+from echo_terminal.terminal.shims.conditions import conditions
+from echo_terminal.terminal.shims.opening import openings
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.shims.refusing import refusals
 from echo_terminal.terminal.shims.texts import outside_texts
@@ -26,7 +28,9 @@ def reworded(command: str) -> str:
 
 
 def _forms(command: str) -> str:
-    command = refusals(command)
+    command = openings(refusals(command))
+    if "[[" in command:
+        command = conditions(command)
     if "<" in command:
         command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
     if "tr" in command or "tail +" in command or "head -" in command or "tail -" in command:
