@@ -138,7 +138,7 @@ def sourced(text: str, command: str) -> str:
 
     def one(match: re.Match[str]) -> str:
         name, line, rest = match.groups()
-        if (names and name not in names) or re.search(
+        if (name not in names if names else not re.search("[./]", name)) or re.search(
             rf"\b(?:ba)?sh\s+(?:-\w+\s+)*{re.escape(name)}", command
         ):
             return match[0]

@@ -112,6 +112,7 @@ _WORD = r"[^\s;&|<>()'\"$`\\*?{}#~]+|'[^'\n]*'|\"[^\"$`\\\n]*\""
 _CALL = re.compile(
     rf"((?:^|[|;&({{\n`!]|\b(?:then|do|else))[ \t]*)([a-z]\w*)((?:[ \t]+(?:{_WORD}))+)(?=[\s;&|)`<>}}]|\Z)"
 )
+_END = re.compile(r"[ \t]*(?:[;&|)\n<>]|\Z)")  # no other word follows, of which an option might need one
 _OPTION = re.compile(r"[ \t]-")
 _SHELL = re.compile(r"\b(?:ba)?sh\b")  # where the names of lines would stand in the messages
 
@@ -130,7 +131,9 @@ def refusals(command: str) -> str:
             return f"{before}{REFUSE} {name}{typed}"
         words = [word.strip("'\"") for word in typed.split()]
         if name in PROGRAMS:
-            wrong = complaint(PROGRAMS[name], words) is not None
+            said = complaint(PROGRAMS[name], words)
+            whole = _END.match(match.string, match.end()) is not None
+            wrong = said is not None and (whole or "requires an argument" not in said)
         else:
             wrong = builtins and _builtin_refusal(name, words) != ""
         return f"{before}{REFUSE} {name}{typed}" if wrong else match[0]
