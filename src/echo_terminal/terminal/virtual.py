@@ -31,6 +31,7 @@ from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
 from echo_terminal.terminal.shims.tracing import TRACED, real_trace, traced
+from echo_terminal.terminal.shims.xargs import FUNCTION, RUN
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
     HOME,
@@ -220,6 +221,8 @@ class VirtualTerminal:
             command = traced(command)
         else:
             command = reworded(command)
+            if RUN in command:
+                self._rights.define(self._open, RUN, FUNCTION)
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)

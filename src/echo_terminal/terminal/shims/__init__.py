@@ -41,6 +41,7 @@ from echo_terminal.terminal.shims import (
     small,
     teeing,
     translating,
+    xargs,
     xz,
     zipping,
 )
@@ -78,6 +79,7 @@ ON_FILES: Mapping[str, Program] = {
     f"{OWN}find": finding.find,
     f"{OWN}cksum": hashing.cksum,
     f"{OWN}tee": teeing.tee,
+    xargs.PROGRAM: xargs.xargs,
     f"{OWN}tar": archives.tar,
     f"{OWN}gzip": compressing.gzip,
     f"{OWN}gunzip": compressing.gzip,
@@ -105,7 +107,6 @@ ON_NAMED_FILES: Mapping[str, Program] = {
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
     f"{OWN}tr": translating.tr,
-    f"{OWN}xargs_code": small.xargs_code,
     f"{OWN}signals": small.signals,
     "yes": small.yes,
     "curl": small.curl,

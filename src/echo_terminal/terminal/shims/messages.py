@@ -302,8 +302,6 @@ _COMPOUND = re.compile(r"[;&\n]")
 
 def exit_code(stderr: str, command: str, code: int) -> int:
     """The real exit code of a simple command or pipeline that failed with a real error text."""
-    if 0 < code < 126 and not stderr.startswith("xargs: ") and re.search(r"\|\s*xargs\b[^|;&]*$", command):
-        return 123
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
     return next((real for pattern, real in _COMPILED_CODES if pattern.search(stderr)), code)

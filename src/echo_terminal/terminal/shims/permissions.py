@@ -28,7 +28,7 @@ _READERS = (
 _WRITERS = ("touch", "truncate")
 _PROGRAM = re.compile(rf"(?<![\w./-])(?:/(?:usr/)?bin/)?({'|'.join((*_READERS, *_WRITERS))})(?![\w./-])")
 _BEHIND = re.compile(  # bashkit gives a function of a program's own name no input there
-    rf"((?:[)}}]|\b(?:done|fi|esac))(?:[^|;&\n]|>&|&>)*\|&?[ \t]*)({'|'.join(_READERS)})(?![\w./-])"
+    rf"((?:[)}}]|\b(?:done|fi|esac|xargs))(?:[^|;&\n]|>&|&>)*\|&?[ \t]*)({'|'.join(_READERS)})(?![\w./-])"
 )
 _PAST = re.compile(rf"(?<![\w./-])command\s+(?={_PROGRAM.pattern})")  # a function would not be called
 _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operand is no file
@@ -77,6 +77,11 @@ class Rights:
             command = _changed(_BEHIND, lambda m: f"{m[1]}{_LIKE}{m[2]}", command) if behind else command
         text = _changed(_REDIRECTION, self._redirected, _PAST.sub("", command))
         return _changed(_TEST, self._tested, text)
+
+    def define(self, shell: Bash, name: str, text: str) -> None:
+        """Define another function for the command that runs next."""
+        self._functions = f"{self._functions} {name}"
+        shell.execute_sync(text)
 
     def _learn(self, command: str) -> None:
         for match in _CHMOD.finditer(command):

@@ -13,6 +13,7 @@ from echo_terminal.terminal.shims.opening import openings
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.shims.refusing import refusals
 from echo_terminal.terminal.shims.texts import outside_texts
+from echo_terminal.terminal.shims.xargs import own_xargs
 
 _PLACE = r"(?:^|(?<=[|;&({\n]))\s*(?:(?:then|do|else|!)\s+)?"
 _TOOL = re.compile(
@@ -29,6 +30,8 @@ def reworded(command: str) -> str:
 
 def _forms(command: str) -> str:
     command = openings(refusals(command))
+    if "xargs" in command:
+        command = own_xargs(command)
     if "[[" in command:
         command = conditions(command)
     if "<" in command:

@@ -54,12 +54,6 @@ def no_login_shell(call: Call) -> None:
     call.code = 1
 
 
-def xargs_code(call: Call) -> None:
-    """The exit code of ``xargs`` for that of a command that failed in it, which bashkit passes on."""
-    code = int(call.argv[0])
-    call.code = 123 if 0 < code < 123 else code
-
-
 def signals(call: Call) -> None:
     """The table of ``kill -l``."""
     real_time = [(34 + n, f"RTMIN{f'+{n}' if n else ''}") for n in range(16)]
