@@ -24,9 +24,10 @@ from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.context import in_context
 from echo_terminal.terminal.shims.grammar import open_ended, refused, syntax_error, warnings
 from echo_terminal.terminal.shims.limits import TIME, Limits
-from echo_terminal.terminal.shims.messages import exit_code, real_messages, real_versions, through_files
+from echo_terminal.terminal.shims.messages import exit_code, real_messages, real_versions
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
@@ -186,13 +187,12 @@ class VirtualTerminal:
             code = self._after(code, stderr)
             if code in SIGNALLED:
                 code, status = KILLED_EXIT, Status.KILLED
-        shell_state = self._open.shell_state()
-        variables = shell_state.variables
-        self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
-        folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
+        now = self._open.shell_state()
+        self._options = " ".join(flag for name, flag in OPTIONS.items() if now.variables.get(name) == "1")
+        folders, self._cwd = (self._cwd, now.cwd), now.cwd
         if stderr and len(stderr) <= LONGEST:
             stderr = real_trace(stderr, command, on=self._traced) if stderr.startswith("+") else stderr
-            stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
+            stderr = in_context(real_messages(stderr, command, folders), command, now, self._open.fs())
             code = exit_code(stderr, command, code)
         stderr = warnings(command, line) + stderr
         self._code = code

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from bashkit import FileSystem
-
 from echo_terminal.terminal.shims.call import shown
+from echo_terminal.terminal.shims.dash import dash_words
 from echo_terminal.terminal.shims.grammar import sourced, without_repeats
 from echo_terminal.terminal.shims.opening import FIXED, SAME, real_names
 from echo_terminal.terminal.shims.permissions import DENIED
@@ -73,7 +71,7 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^patch: no valid diff found in input$", "patch: **** Only garbage was found in the patch input."),
     (r"^(xargs: (?:invalid option|option requires|unrecognized option|invalid number|value ).*)$(?!\n.*Try ')",
      r"\1\nTry 'xargs --help' for more information."),
-    (r"^timeout: missing operand\n(Try .*)\nUsage: .*$", r"\1"),
+    (r"^timeout: missing (?:operand|command)\nUsage: .*$", "Try 'timeout --help' for more information."),
     (r"^(user|sys) unavailable$", r"\1 0.00"),
     (r"^(\S+: line \d+: |bash: )(bg|fg): .*: no such job$", r"\1\2: no job control"),
     (r"^((?:\S+: line \d+: |bash: ).*?)([-+*/%<>&|^=])(\s*): syntax error: operand expected$",
@@ -141,7 +139,6 @@ def _flat(parts: Any) -> Iterator[tuple[Any, Any]]:
 RULES = tuple((_needed(pattern), re.compile(pattern, re.M), new) for pattern, new in _TEXTS)
 _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
-_BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
 _NAMES = re.compile(
@@ -168,6 +165,8 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         if needed in text:
             text = pattern.sub(new, text)
     text = _with_words(text, command)
+    if ": line " in text and "sh" in command:
+        text = dash_words(text, command)
     if ": line " in text:
         text = sourced(text, command).replace("-c: line 1: `:;", "-c: line 1: `")
     text = _NAMES.sub(lambda m: f"{m[1]}{shown(m[2])}{m[3]}", text)
@@ -188,19 +187,6 @@ def real_versions(text: str) -> str:
         r"Bashkit \S+ \(virtual bash.*\)", "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", text
     )
     return re.sub(r"sed \(bashkit\) \S+", "sed (GNU sed) 4.9", text)
-
-
-def through_files(text: str, cwd: str, fs: FileSystem) -> str:
-    """Error texts in which a path that leads through a file is no directory: bashkit says that it is missing."""
-
-    def reason(match: re.Match[str]) -> str:
-        path = posixpath.join(cwd, match[1])
-        while (path := posixpath.dirname(path)) != "/" and not fs.exists(path):
-            pass
-        kind = fs.stat(path)["file_type"] if path != "/" else "directory"
-        return f"{match[1]}{match[2]}: Not a directory" if kind == "file" else match[0]
-
-    return _BELOW.sub(reason, text) if "/" in text else text
 
 
 def _with_words(text: str, command: str) -> str:
@@ -286,7 +272,11 @@ def _with_spaces(found: re.Match[str], command: str) -> str:
 _CODES = (
     (r"^(?:cat|tac|truncate|head|tail|mkdir|touch|tee): .*(?:option|you must)", 1),
     (r"^sed: (?:read error on |couldn't edit )", 4),
-    (r"^sh: 0: cannot open ", 2),
+    (
+        r"^sh: (?:0: cannot open |\d+: (?:Syntax error|arithmetic|cannot |\w+: (?:parameter not set|is read only)))",
+        2,
+    ),
+    (r"^sh: \d+: (?:cd: can't|exit: Illegal|local: not in)", 2),
     (r"^patch: \*\*\*\* Only garbage", 2),
     (r"^bash: wait: .*not a pid", 1),
     (r"^diff: ", 2),

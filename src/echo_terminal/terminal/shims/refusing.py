@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from echo_terminal.terminal.shims.call import Call
+from echo_terminal.terminal.shims.call import Call, quote
 from echo_terminal.terminal.shims.piping import OWN
 from echo_terminal.terminal.shims.usage import FILE, READ
 from echo_terminal.terminal.shims.versions import VERSIONS
@@ -23,6 +23,7 @@ class Spec:
     """The options of a GNU program: letters and names as ``getopt_long`` has them (``=?``: an argument or none).
 
     ``first``: options end at the first operand. ``code``: of a refusal. ``usage``: in place of the hint at ``--help``.
+    ``most``: so many operands at most.
     """
 
     letters: str
@@ -30,17 +31,18 @@ class Spec:
     first: bool = False
     code: int = 1
     usage: str = ""
+    most: int = 1 << 30
 
 
-def _spec(letters: str, names: str = "", code: int = 1, usage: str = "") -> Spec:
-    return Spec(letters.lstrip("+"), tuple(names.split()), letters[:1] == "+", code, usage)
+def _spec(letters: str, names: str = "", code: int = 1, usage: str = "", most: int = 1 << 30) -> Spec:
+    return Spec(letters.lstrip("+"), tuple(names.split()), letters[:1] == "+", code, usage, most)
 
 
 _DIGITS = "0123456789"
 PROGRAMS = {
-    "arch": _spec(""),
-    "base32": _spec("diw:", "decode ignore-garbage wrap="),
-    "base64": _spec("diw:", "decode ignore-garbage wrap="),
+    "arch": _spec("", most=0),
+    "base32": _spec("diw:", "decode ignore-garbage wrap=", most=1),
+    "base64": _spec("diw:", "decode ignore-garbage wrap=", most=1),
     "basename": _spec("+as:z", "multiple suffix= zero"),
     "cat": _spec("benstuvAET", "number-nonblank number squeeze-blank show-nonprinting show-ends show-tabs show-all"),
     "df": _spec("aB:iThHklmPt:vx:", "all block-size= inodes human-readable si local output=? portability "
@@ -54,13 +56,13 @@ PROGRAMS = {
                   "no-buffer no-pad preserve-date parameter= raw special-files no-sandbox uncompress print0 "
                   "apple no-dereference exclude-quiet=", usage=FILE),
     "head": _spec(f"c:n:qvz{_DIGITS}", "bytes= lines= quiet silent verbose zero-terminated"),
-    "link": _spec(""),
+    "link": _spec("", most=2),
     "nice": _spec(f"+n:{_DIGITS}", "adjustment=", 125),
     "nl": _spec("h:b:d:i:l:n:ps:f:v:w:", "header-numbering= body-numbering= footer-numbering= starting-line-number= "
                 "line-increment= no-renumber join-blank-lines= number-separator= number-width= number-format= "
                 "section-delimiter="),
     "nohup": _spec("+", code=125),
-    "nproc": _spec("", "all ignore="),
+    "nproc": _spec("", "all ignore=", most=0),
     "printenv": _spec("+iu:0", "null", 2),
     "readlink": _spec("efmnqsvz", "canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent "
                       "verbose zero"),
@@ -75,10 +77,10 @@ PROGRAMS = {
     "timeout": _spec("+k:s:v", "kill-after= signal= foreground preserve-status verbose", 125),
     "touch": _spec("acd:fhmr:t:", "no-create date= reference= time= no-dereference"),
     "truncate": _spec("cor:s:", "no-create io-blocks reference= size="),
-    "tsort": _spec(""),
+    "tsort": _spec("", most=1),
     "uname": _spec("asnrvmpio", "all kernel-name sysname nodename kernel-release release kernel-version machine "
                    "processor hardware-platform operating-system"),
-    "unlink": _spec(""),
+    "unlink": _spec("", most=1),
     "xargs": _spec("+0a:E:e::i::I:l::L:n:prs:txP:d:o", "null arg-file= delimiter= eof=? replace=? max-lines=? "
                    "max-args= interactive no-run-if-empty max-chars= show-limits open-tty verbose exit max-procs= "
                    "process-slot-var="),
@@ -112,6 +114,7 @@ _WORD = r"[^\s;&|<>()'\"$`\\*?{}#~]+|'[^'\n]*'|\"[^\"$`\\\n]*\""
 _CALL = re.compile(
     rf"((?:^|[|;&({{\n`!]|\b(?:then|do|else))[ \t]*)([a-z]\w*)((?:[ \t]+(?:{_WORD}))+)(?=[\s;&|)`<>}}]|\Z)"
 )
+_FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|base64|base32|tsort) ")
 _END = re.compile(r"[ \t]*(?:[;&|)\n<>]|\Z)")  # no other word follows, of which an option might need one
 _OPTION = re.compile(r"[ \t]-")
 _SHELL = re.compile(r"\b(?:ba)?sh\b")  # where the names of lines would stand in the messages
@@ -119,13 +122,13 @@ _SHELL = re.compile(r"\b(?:ba)?sh\b")  # where the names of lines would stand in
 
 def refusals(command: str) -> str:
     """The command with ``refuse`` in place of the programs whose words they must refuse."""
-    if _OPTION.search(command) is None:
+    if _OPTION.search(command) is None and _FEW.search(command) is None:
         return command
     builtins = _SHELL.search(command) is None
 
     def one(match: re.Match[str]) -> str:
         before, name, typed = match.groups()
-        if " -" not in typed and "\t-" not in typed:
+        if " -" not in typed and "\t-" not in typed and (name not in PROGRAMS or PROGRAMS[name].most > 2):
             return match[0]
         if name in VERSIONS and typed.split()[0] == "--version":
             return f"{before}{REFUSE} {name}{typed}"
@@ -158,11 +161,12 @@ def refuse(call: Call) -> None:
 
 def complaint(spec: Spec, words: Sequence[str]) -> str | None:
     """What ``getopt_long`` says of the words of a program; None if it takes them, or is asked for help."""
-    rest = list(words)
+    rest, operands = list(words), 0
+    extra = ""
     while rest:
         word = rest.pop(0)
         if word == "--" or (spec.first and (word == "-" or word[:1] != "-")):
-            return None
+            break
         if word in ("--help", "--version"):
             return None
         if word[:2] == "--":
@@ -185,7 +189,10 @@ def complaint(spec: Spec, words: Sequence[str]) -> str | None:
             wrong = _letters(spec.letters, word[1:], rest)
             if wrong is not None:
                 return wrong
-    return None
+        else:
+            operands += 1
+            extra = extra or (word if operands > spec.most else "")
+    return f"extra operand {quote(extra)}" if extra else None
 
 
 def _letters(known: str, letters: str, rest: list[str]) -> str | None:

@@ -9,6 +9,7 @@ import re
 
 from echo_terminal.terminal.shims.columns import REGULAR
 from echo_terminal.terminal.shims.conditions import conditions
+from echo_terminal.terminal.shims.dash import as_dash
 from echo_terminal.terminal.shims.opening import openings
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.shims.refusing import refusals
@@ -25,6 +26,7 @@ _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
     tee = not bytewise(command)
+    command = as_dash(command) if "sh" in command else command
     return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
 
 
