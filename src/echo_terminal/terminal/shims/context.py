@@ -15,6 +15,9 @@ _VALUE = re.compile(
     r"^((?:\S+: line \d+: |bash: )(?:\(\(: |let: )?)(.*)(: (?:syntax error: invalid arithmetic operator|"
     r"syntax error in expression|value too great for base) \(error token is \"(.*)\"\))$", re.M
 )  # fmt: skip
+_READS = re.compile(
+    r"(?:^|[;&|({\n]|\b(?:then|do|else|while|if))[ \t]*(\w+)\b[^|;&\n<>]*<[ \t]*([^\s;&|<>()]+)"
+)
 _INPUT = re.compile(r"^bash: (.+): Is a directory$", re.M)
 _OF_INPUT = {  # program -> what it says where its standard input is a directory
     "cat": "cat: -: Is a directory",
@@ -25,7 +28,7 @@ _OF_INPUT = {  # program -> what it says where its standard input is a directory
     "tail": "tail: error reading 'standard input': Is a directory",
     "tr": "tr: read error: Is a directory",
     "read": "bash: read: read error: 0: Is a directory",
-    "sed": "sed: couldn't edit -: not a regular file",
+    "sed": "sed: read error on stdin: Is a directory",
     "cut": "cut: -: Is a directory",
     "nl": "nl: -: Is a directory",
     "tac": "tac: standard input: read error: Is a directory",
@@ -41,7 +44,8 @@ def in_context(text: str, command: str, state: ShellState, fs: FileSystem) -> st
     if "error token is" in text:
         text = _VALUE.sub(lambda match: _valued(match, state), text)
     if "<" in command and "Is a directory" in text:
-        text = _INPUT.sub(lambda match: _of_input(match, command), text)
+        starts = list(_READS.finditer(command))
+        text = _INPUT.sub(lambda match: _of_input(match, starts), text)
     return text
 
 
@@ -87,6 +91,9 @@ def _valued(match: re.Match[str], state: ShellState) -> str:
     return f"{before}{value}{after}"
 
 
-def _of_input(match: re.Match[str], command: str) -> str:
-    found = re.search(rf"(\w+)\b[^|;&\n<>]*<\s*(['\"]?){re.escape(match[1])}\2(?![\w/.-])", command)
-    return _OF_INPUT.get(found[1], match[0]) if found else match[0]
+def _of_input(match: re.Match[str], starts: list[re.Match[str]]) -> str:
+    """What the first program says that reads this folder; it is taken out of ``starts`` if others read it too."""
+    found = [start for start in starts if start[2].strip("'\"") == match[1]]
+    if len(found) > 1:
+        starts.remove(found[0])
+    return _OF_INPUT.get(found[0][1], match[0]) if found else match[0]

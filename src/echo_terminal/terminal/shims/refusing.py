@@ -79,7 +79,7 @@ PROGRAMS = {
     "truncate": _spec("cor:s:", "no-create io-blocks reference= size="),
     "tsort": _spec("", most=1),
     "uname": _spec("asnrvmpio", "all kernel-name sysname nodename kernel-release release kernel-version machine "
-                   "processor hardware-platform operating-system"),
+                   "processor hardware-platform operating-system", most=0),
     "unlink": _spec("", most=1),
     "xargs": _spec("+0a:E:e::i::I:l::L:n:prs:txP:d:o", "null arg-file= delimiter= eof=? replace=? max-lines=? "
                    "max-args= interactive no-run-if-empty max-chars= show-limits open-tty verbose exit max-procs= "

@@ -20,6 +20,7 @@ _PLACE = r"(?:^|(?<=[|;&({\n]))\s*(?:(?:then|do|else|!)\s+)?"
 _TOOL = re.compile(
     rf"({_PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
+_STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
@@ -32,6 +33,8 @@ def reworded(command: str) -> str:
 
 def _forms(command: str) -> str:
     command = openings(refusals(command))
+    if "bash -s " in command:
+        command = _STDIN.sub(r"bash -c 'eval \"$(cat)\"' bash ", command)
     if "xargs" in command:
         command = own_xargs(command)
     if "[[" in command:
