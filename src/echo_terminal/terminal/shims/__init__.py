@@ -26,6 +26,7 @@ from echo_terminal.terminal.shims import (
     dates,
     describing,
     diffing,
+    ending,
     expressions,
     files,
     finding,
@@ -92,10 +93,13 @@ ON_FILES: Mapping[str, Program] = {
     "xzcat": xz.xz,
     "dir": listing.columns_of,
     "vdir": listing.columns_of,
+    ending.HEAD: ending.head,
+    ending.TAIL: ending.tail,
     opening.OPEN: opening.open_,
     opening.TOUCH: opening.touch,
     permissions.READ: permissions.to_read,
     permissions.WRITE: permissions.to_write,
+    permissions.ENTER: permissions.to_enter,
 }
 SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
 ON_NAMED_FILES: Mapping[str, Program] = {

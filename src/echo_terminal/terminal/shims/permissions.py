@@ -20,7 +20,7 @@ from echo_terminal.terminal.terminal import File
 
 DENIED = "/usr/.denied/"
 _LIKE = "__like_"  # in front of the name of a program: a function that does the same
-READ, WRITE = "__to_read", "__to_write"  # the programs that turn words into paths
+READ, WRITE, ENTER = "__to_read", "__to_write", "__to_enter"  # the programs that turn words into paths
 _READERS = (
     "cat head tail grep egrep fgrep sort sed awk uniq tac nl rev od xxd hexdump base64 md5sum sha1sum sha256sum "
     "sha512sum cksum jq paste join fold fmt expand strings column"
@@ -35,6 +35,7 @@ _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operan
 _WORD = r"""(?:"\$\{?\w+\}?"|\$\{?\w+\}?(?![\w/.$\[])|"[^"$`\n]+"|'[^'\n]+'|[\w./~+-]+)"""
 _REDIRECTION = re.compile(rf"(?<![<>&=-])([12]?>>?|<)\s*(?![&(])({_WORD})(?![\w$*?])")
 _TEST = re.compile(rf"((?:\[|\btest|!|-a|-o)\s+)-([rw])\s+({_WORD})")
+_CD = re.compile(rf"((?:^|[;&|({{\n]|\b(?:then|do|else))[ \t]*)cd[ \t]+({_WORD})(?=[\s;&|)]|\Z)")
 _CHMOD = re.compile(r"\bchmod\s+([^;&|\n]+)")
 _GRANTS = re.compile(r"[ugoa]*\+[rwxX]+|0?[67]\d\d")
 _MOVES = re.compile(r"\b(?:mv|cp|ln)\s+([^;&|\n]+)")
@@ -75,7 +76,12 @@ class Rights:
             functions = {**{name: name for name in programs}, **behind}
             shell.execute_sync("\n".join(_function(*both) for both in functions.items()))
             command = _changed(_BEHIND, lambda m: f"{m[1]}{_LIKE}{m[2]}", command) if behind else command
-        text = _changed(_REDIRECTION, self._redirected, _PAST.sub("", command))
+        text = (
+            _changed(_CD, self._entered, _PAST.sub("", command))
+            if "cd " in command
+            else _PAST.sub("", command)
+        )
+        text = _changed(_REDIRECTION, self._redirected, text)
         return _changed(_TEST, self._tested, text)
 
     def define(self, shell: Bash, name: str, text: str) -> None:
@@ -100,6 +106,9 @@ class Rights:
 
     def _meant(self, word: str) -> bool:
         return word.startswith(('"$', "$")) or self._named(word)
+
+    def _entered(self, match: re.Match[str]) -> str:
+        return f'{match[1]}cd "$({ENTER} {match[2]})"' if self._named(match[2]) else match[0]
 
     def _redirected(self, match: re.Match[str]) -> str:
         sign, word = match[1], match[2]
@@ -128,6 +137,14 @@ def _function(called: str, name: str) -> str:
 def to_read(call: Call) -> None:
     """Words with those that name a file without permission to read replaced (``PROGRAM -- WORDS``, or one word)."""
     _replace(call, 0o400)
+
+
+def to_enter(call: Call) -> None:
+    """The same for a folder that is to be the working directory."""
+    word = call.argv[0]
+    meta = call.stat(call.path(word))
+    closed = meta is not None and meta.kind == "directory" and not meta.mode & 0o100
+    call.out.append(f"{DENIED}{_masked(word)}" if closed else word)
 
 
 def to_write(call: Call) -> None:

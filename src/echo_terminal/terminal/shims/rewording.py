@@ -10,6 +10,7 @@ import re
 from echo_terminal.terminal.shims.columns import REGULAR
 from echo_terminal.terminal.shims.conditions import conditions
 from echo_terminal.terminal.shims.dash import as_dash
+from echo_terminal.terminal.shims.ending import own_ends
 from echo_terminal.terminal.shims.opening import openings
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.shims.refusing import refusals
@@ -33,6 +34,8 @@ def reworded(command: str) -> str:
 
 def _forms(command: str) -> str:
     command = openings(refusals(command))
+    if "tail" in command or "head" in command:
+        command = own_ends(command)
     if "bash -s " in command:
         command = _STDIN.sub(r"bash -c 'eval \"$(cat)\"' bash ", command)
     if "xargs" in command:
