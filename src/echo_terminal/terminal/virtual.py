@@ -61,9 +61,8 @@ _SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
-_OTHER_LINES = re.compile(
-    r"\(\)|\bfunction\b|>|sh\b|\bsource\b"
-)  # where LINENO counts those of a function or file
+_OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
+_ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -158,8 +157,8 @@ class VirtualTerminal:
         started = time.perf_counter()
         line, self._line = self._line, self._line + LINES
         if known := refused(command):
-            text, self._code = known
-            return Observation("", text, self._code, self._cwd)
+            self._code = known[1]
+            return Observation("", *known, self._cwd)
         if timeout != self._timeout:
             self._timeout = timeout
             self._rebuild()
@@ -252,7 +251,7 @@ class VirtualTerminal:
         if not fs.exists(path):
             made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", match.string)
             asks = re.search(r"#!\s*\S*(?:/|env )(python3|bash)\b", match.string)
-            runs = made and asks and (asks[1] != "bash" or re.search(r"chmod (?:a|u)?(?:\+|7)", match.string))
+            runs = made and asks and (asks[1] != "bash" or _ALLOWS.search(match.string[: match.start()]))
             return f"{match[1]}{asks[1]} {match[2]}" if runs and asks else match[0]
         if fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
             return match[0]

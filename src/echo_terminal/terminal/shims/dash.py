@@ -16,6 +16,7 @@ _BUILTIN = re.compile(rf"{_PLACE}({'|'.join(_ABSENT)})\b")
 _ECHO = re.compile(rf"{_PLACE}echo\s+(?:-\w*[eE]|[^;&|\n]*\\)")
 _SCRIPT = re.compile(r"(?<![\w./-])sh\s+(?:-[eu]+\s+)*([\w./-]+)(?![\w'\"])")
 _NAMED = re.compile(r"\bsh\s+(?:-\w+\s+)*-\w*c\s+(?:'[^']*'|\"[^\"]*\")\s+([\w./-]+)", re.S)
+_ONLY = re.compile(r"\bsh\s+(?:-\w+\s+)*-\w*c\b")
 _LINE = re.compile(r"^([^\s:]+): (?:-c: )?line (\d+): (.*)$", re.M)
 _ARITHMETIC = (
     ("division by 0", "division by zero"),
@@ -83,13 +84,14 @@ def echo(call: Call) -> None:
 
 def dash_words(text: str, command: str) -> str:
     """Error texts of scripts that ``sh`` ran in the words of dash."""
+    every = "bash" not in command and _ONLY.search(command) is not None  # whatever the texts are named
     names = {"sh", *_SCRIPT.findall(command), *_NAMED.findall(command)}
 
     def one(match: re.Match[str]) -> str:
         name, line, said = match.groups()
         if name == "sh" and said.endswith("unexpected end of file"):  # dash counts no line behind the text
             line = str(int(line) - 1)
-        return f"{name}: {line}: {_said(said, command)}" if name in names else match[0]
+        return f"{name}: {line}: {_said(said, command)}" if every or name in names else match[0]
 
     text = _LINE.sub(one, text)
     return re.sub(r"^(\S+: \d+: Syntax error: .*\n)\1?(?:\S+: \d+: `.*'\n)?", r"\1", text, flags=re.M)

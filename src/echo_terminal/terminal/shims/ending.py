@@ -1,4 +1,4 @@
-"""``head`` and ``tail`` of files that are followed, or whose lines end in NUL: bashkit's have neither."""
+"""``head`` and ``tail`` of several files, of those that are followed, or whose lines end in NUL."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ HEAD, TAIL = f"{OWN}head", f"{OWN}tail"
 _CALL = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|time))[ \t]*)(head|tail)(?=(?:[ \t]+[^\s;&|<>()]+)*?[ \t]+"
     r"(?:-\w*z\w*|-\d*[a-eg-zA-EG-Z]*[fF]|--follow|--retry|--zero-terminated)(?=[\s=;&|<>)]|\Z))"
+)
+_SEVERAL = re.compile(
+    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|time))[ \t]*)(head|tail)(?=(?:[ \t]+(?:-[nc][ \t]+[-+]?\w+|-[\w=+-]+))*[ \t]+"
+    r"(?:[^\s;&|<>()$`*+-][^\s;&|<>()$`*]*[ \t]+[^\s;&|<>()$`*-]|[^\s;&|<>()$`-][^\s;&|<>()$`*]*\*))"
 )
 _LONG = "bytes= lines= quiet silent verbose zero-terminated".split()
 _FOLLOW = "follow=? max-unchanged-stats= pid= retry sleep-interval=".split()
@@ -30,8 +34,8 @@ _UNITS = {
 
 
 def own_ends(command: str) -> str:
-    """The command with our ``head`` and ``tail`` where files are followed or lines end in NUL."""
-    return _CALL.sub(rf"\1{OWN}\2", command)
+    """The command with our ``head`` and ``tail`` where bashkit's do something else."""
+    return _SEVERAL.sub(rf"\1{OWN}\2", _CALL.sub(rf"\1{OWN}\2", command))
 
 
 def head(call: Call) -> None:
@@ -46,14 +50,17 @@ def tail(call: Call) -> None:
 
 def _ends(call: Call, name: str) -> None:
     call.name = name
-    argv = []
+    argv, old = [], ""
     for word in call.argv:
         match = re.fullmatch(r"-(\d+)([a-zA-Z]*)", word)
+        old = match[1][:1] if match else old
         argv += [f"-n{match[1]}", *([f"-{match[2]}"] if match[2] else [])] if match else [word]
     call.argv = argv
     last = name == "tail"
     found, words = options(call, "c:fFn:qs:vz" if last else "c:n:qvz", _LONG + (_FOLLOW if last else []))
     names = {option for option, _ in found}
+    if last and len(words) > 1 and old:
+        raise UsageError(f"option used in invalid context -- {old}", hint=False)
     wanted, unit = "10", "n"
     for option, value in found:
         if option in ("-n", "--lines", "-c", "--bytes"):

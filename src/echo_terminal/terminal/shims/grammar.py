@@ -80,6 +80,8 @@ def syntax_error(error: str, command: str = "") -> tuple[str, int]:
         return "", 2
     elif "end of input in arithmetic command" in text:
         text = f"{_QUOTE} `)'"
+    elif text.startswith("expected ')' in function definition"):
+        text = "syntax error: unexpected end of file"
     elif "end of input in for loop" in text:
         return "", 2
     elif text.endswith("arithmetic expression required") and (
@@ -124,9 +126,6 @@ _STARTED = re.compile(
     r"\b(?:ba)?sh\b\s|(?:^|[;&|\n({]|\b(?:then|do|else|xargs))\s*\.{0,2}/\S|-exec(?:dir)?\s|\|\s*(?:ba)?sh\b"
 )
 _INSIDE = re.compile(r"^(?!bash: |sh: )([^\s:]+): line (\d+): (.*)$", re.M)
-_NAMED = re.compile(
-    r"^((?:\S+: )?-c): (syntax error: unexpected end of input in (?:arithmetic command|\[\[ \]\]))$", re.M
-)
 _AGAIN = re.compile(rf"^(bash: {_NEAR} .*\n)bash: (?:eval: line \d+: )?`.*'\n", re.M)
 
 

@@ -13,7 +13,7 @@ from echo_terminal.terminal.shims.grammar import sourced, without_repeats
 from echo_terminal.terminal.shims.opening import FIXED, SAME, real_names
 from echo_terminal.terminal.shims.permissions import DENIED
 from echo_terminal.terminal.shims.starting import started
-from echo_terminal.terminal.shims.usage import SED
+from echo_terminal.terminal.shims.usage import BASH, SED
 
 NO_ENTRY = "No such file or directory"
 _ON_PATHS = (
@@ -115,10 +115,16 @@ _TEXTS: tuple[tuple[str, str], ...] = (
      r"\1printf: `%': missing format character"),
     (rf"^truncate: cannot write ('.*'): {NO_ENTRY}$", rf"truncate: cannot open \1 for writing: {NO_ENTRY}"),
     (rf"^strings: ([^'\n]*): {NO_ENTRY}$", r"strings: '\1': No such file"),
+    (r"^(bash: -c: )?(?:bash: )?syntax error: unexpected end of input in arithmetic command$",
+     r"\1unexpected EOF while looking for matching `)'"),
+    (r"^bash: -c: (?=unexpected EOF)", "bash: -c: line 1: "),
+    (r"^unexpected EOF while looking for matching `\)'$", "bash: unexpected EOF while looking for matching `)'"),
+    (r"^bash: coproc: missing command$", "bash: syntax error near unexpected token `newline'"),
+    (r"^Usage:\tbash \[option\] .*\n", BASH),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
     (r"^real\t\d+m[\d.]+s$", "real\t0m0.000s"),
-    (rf"^({'|'.join(_HINTED.split())}): ({_COMPLAINTS})$(?!\n(?:.*\n){{0,2}}?.*Try ')",
+    (rf"^({'|'.join(_HINTED.split())}): ({_COMPLAINTS})$(?!\n(?:.*\n){{0,2}}?.*Try '\1 )",
      r"\1: \2\nTry '\1 --help' for more information."),
     (r"^Try '(diff|cmp) --help'", r"\1: Try '\1 --help'"),
 )  # fmt: skip
@@ -143,7 +149,7 @@ def _flat(parts: Any) -> Iterator[tuple[Any, Any]]:
 
 
 RULES = tuple((_needed(pattern), re.compile(pattern, re.M), new) for pattern, new in _TEXTS)
-_OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
+_OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+(?:-\S+\s+)*-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
@@ -282,6 +288,7 @@ _CODES = (
         r"^sh: (?:0: cannot open |\d+: (?:Syntax error|arithmetic|cannot |\w+: (?:parameter not set|is read only)))",
         2,
     ),
+    (r"^(\S+): \1: Is a directory", 126),
     (r"^sh: \d+: (?:cd: can't|exit: Illegal|local: not in)", 2),
     (r"^patch: \*\*\*\* Only garbage", 2),
     (r"^bash: wait: .*not a pid", 1),

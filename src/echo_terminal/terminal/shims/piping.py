@@ -51,7 +51,7 @@ _SHORT = re.compile(
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
 _SUMS = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
-    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?!.*<)"
+    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?![^;&|\n]*<)"
 )
 
 

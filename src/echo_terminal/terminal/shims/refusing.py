@@ -23,7 +23,7 @@ class Spec:
     """The options of a GNU program: letters and names as ``getopt_long`` has them (``=?``: an argument or none).
 
     ``first``: options end at the first operand. ``code``: of a refusal. ``usage``: in place of the hint at ``--help``.
-    ``most``: so many operands at most.
+    ``most``, ``least``: so many operands at most, or at least (with less, only the hint is given).
     """
 
     letters: str
@@ -32,10 +32,13 @@ class Spec:
     code: int = 1
     usage: str = ""
     most: int = 1 << 30
+    least: int = 0
 
 
-def _spec(letters: str, names: str = "", code: int = 1, usage: str = "", most: int = 1 << 30) -> Spec:
-    return Spec(letters.lstrip("+"), tuple(names.split()), letters[:1] == "+", code, usage, most)
+def _spec(
+    letters: str, names: str = "", code: int = 1, usage: str = "", most: int = 1 << 30, least: int = 0
+) -> Spec:
+    return Spec(letters.lstrip("+"), tuple(names.split()), letters[:1] == "+", code, usage, most, least)
 
 
 _DIGITS = "0123456789"
@@ -74,7 +77,7 @@ PROGRAMS = {
     "tac": _spec("brs:", "before regex separator="),
     "tail": _spec(f"c:fFn:qs:vz{_DIGITS}", "bytes= follow=? lines= max-unchanged-stats= pid= quiet retry silent "
                   "sleep-interval= verbose zero-terminated"),
-    "timeout": _spec("+k:s:v", "kill-after= signal= foreground preserve-status verbose", 125),
+    "timeout": _spec("+k:s:v", "kill-after= signal= foreground preserve-status verbose", 125, least=2),
     "touch": _spec("acd:fhmr:t:", "no-create date= reference= time= no-dereference"),
     "truncate": _spec("cor:s:", "no-create io-blocks reference= size="),
     "tsort": _spec("", most=1),
@@ -114,7 +117,7 @@ _WORD = r"[^\s;&|<>()'\"$`\\*?{}#~]+|'[^'\n]*'|\"[^\"$`\\\n]*\""
 _CALL = re.compile(
     rf"((?:^|[|;&({{\n`!]|\b(?:then|do|else))[ \t]*)([a-z]\w*)((?:[ \t]+(?:{_WORD}))+)(?=[\s;&|)`<>}}]|\Z)"
 )
-_FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|base64|base32|tsort) ")
+_FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|base64|base32|tsort|timeout) ")
 _END = re.compile(r"[ \t]*(?:[;&|)\n<>]|\Z)")  # no other word follows, of which an option might need one
 _OPTION = re.compile(r"[ \t]-")
 _SHELL = re.compile(r"\b(?:ba)?sh\b")  # where the names of lines would stand in the messages
@@ -128,7 +131,11 @@ def refusals(command: str) -> str:
 
     def one(match: re.Match[str]) -> str:
         before, name, typed = match.groups()
-        if " -" not in typed and "\t-" not in typed and (name not in PROGRAMS or PROGRAMS[name].most > 2):
+        if (
+            " -" not in typed
+            and "\t-" not in typed
+            and (name not in PROGRAMS or (PROGRAMS[name].most > 2 and not PROGRAMS[name].least))
+        ):
             return match[0]
         if name in VERSIONS and typed.split()[0] == "--version":
             return f"{before}{REFUSE} {name}{typed}"
@@ -136,7 +143,7 @@ def refusals(command: str) -> str:
         if name in PROGRAMS:
             said = complaint(PROGRAMS[name], words)
             whole = _END.match(match.string, match.end()) is not None
-            wrong = said is not None and (whole or "requires an argument" not in said)
+            wrong = said is not None and (whole or (said != "" and "requires an argument" not in said))
         else:
             wrong = builtins and _builtin_refusal(name, words) != ""
         return f"{before}{REFUSE} {name}{typed}" if wrong else match[0]
@@ -151,7 +158,8 @@ def refuse(call: Call) -> None:
         call.out.append(VERSIONS[name])
     elif name in PROGRAMS:
         spec = PROGRAMS[name]
-        call.err.append(f"{name}: {complaint(spec, words)}\n")
+        if said := complaint(spec, words):
+            call.err.append(f"{name}: {said}\n")
         call.err.append(spec.usage or f"Try '{name} --help' for more information.\n")
         call.code = spec.code
     else:
@@ -166,6 +174,7 @@ def complaint(spec: Spec, words: Sequence[str]) -> str | None:
     while rest:
         word = rest.pop(0)
         if word == "--" or (spec.first and (word == "-" or word[:1] != "-")):
+            operands += len(rest) + (word != "--")
             break
         if word in ("--help", "--version"):
             return None
@@ -192,6 +201,8 @@ def complaint(spec: Spec, words: Sequence[str]) -> str | None:
         else:
             operands += 1
             extra = extra or (word if operands > spec.most else "")
+    if operands < spec.least:
+        return ""
     return f"extra operand {quote(extra)}" if extra else None
 
 

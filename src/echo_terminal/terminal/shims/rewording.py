@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.shims.codes import plain_codes
 from echo_terminal.terminal.shims.columns import REGULAR
 from echo_terminal.terminal.shims.conditions import conditions
 from echo_terminal.terminal.shims.dash import as_dash
@@ -29,6 +30,7 @@ def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
     tee = not bytewise(command)
     command = as_dash(command) if "sh" in command else command
+    command = plain_codes(command) if "\\u" in command or "\\U" in command else command
     return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
 
 
@@ -37,7 +39,7 @@ def _forms(command: str) -> str:
     if "tail" in command or "head" in command:
         command = own_ends(command)
     if "bash -s " in command:
-        command = _STDIN.sub(r"bash -c 'eval \"$(cat)\"' bash ", command)
+        command = _STDIN.sub("bash -c 'eval \"$(cat)\"' bash ", command)
     if "xargs" in command:
         command = own_xargs(command)
     if "[[" in command:

@@ -51,4 +51,28 @@ FILE = """Usage: file [-bcCdEhikLlNnprsSvzZ0] [--apple] [--extension] [--mime-en
        file [--help]
 """
 
+BASH = """Usage:\tbash [GNU long option] [option] ...
+\tbash [GNU long option] [option] script-file ...
+GNU long options:
+\t--debug
+\t--debugger
+\t--dump-po-strings
+\t--dump-strings
+\t--help
+\t--init-file
+\t--login
+\t--noediting
+\t--noprofile
+\t--norc
+\t--posix
+\t--pretty-print
+\t--rcfile
+\t--restricted
+\t--verbose
+\t--version
+Shell options:
+\t-ilrsD or -c command or -O shopt_option\t\t(invocation only)
+\t-abefhkmnptuvxBCEHPT or -o option
+"""
+
 READ = "[-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]"
