@@ -18,6 +18,7 @@ _VALUE = re.compile(
 _READS = re.compile(
     r"(?:^|[;&|({\n]|\b(?:then|do|else|while|if))[ \t]*(\w+)\b[^|;&\n<>]*<[ \t]*([^\s;&|<>()]+)"
 )
+_SOURCED = re.compile(r"(?:^|[;&|\n({]\s*|\b(?:then|do|else)\s+)(\.|source)\s+([^\s;&|<>()]+)")
 _INPUT = re.compile(r"^bash: (.+): Is a directory$", re.M)
 _OF_INPUT = {  # program -> what it says where its standard input is a directory
     "cat": "cat: -: Is a directory",
@@ -64,15 +65,16 @@ def _through_files(text: str, cwd: str, fs: FileSystem) -> str:
 
 def _folders(text: str, command: str, cwd: str, fs: FileSystem) -> str:
     """A folder is no script."""
+    sourced = _SOURCED.findall(command)
 
     def reason(match: re.Match[str]) -> str:
         name, path = match[1], posixpath.join(cwd, match[1])
         if not fs.exists(path) or fs.stat(path)["file_type"] != "directory":
             return match[0]
-        if m := re.search(
-            rf"(?:^|[;&|\n({{]\s*|\b(?:then|do|else)\s+)(\.|source)\s+{re.escape(name)}(?![\w/.-])", command
-        ):
-            return f"bash: {m[1]}: {name}: is a directory"
+        if sources := [word for word in sourced if word[1] == name]:
+            if len(sources) > 1:
+                sourced.remove(sources[0])
+            return f"bash: {sources[0][0]}: {name}: is a directory"
         if re.search(rf"\bbash\s+{re.escape(name)}(?![\w/.-])", command):
             return f"{name}: {name}: Is a directory"
         return match[0]

@@ -101,7 +101,7 @@ def _scan(command: str, missing: list[tuple[str, int]]) -> list[tuple[int, int]]
             for last, expands in documents:
                 end = re.compile(rf"^\t*{re.escape(last)}$", re.M).search(command, place)
                 if end is None:
-                    missing.append((last, command.count("\n", 0, place) - 1))
+                    missing.append((last, command.count("\n", 0, place - 1)))
                     return None
                 if not expands or (
                     "$(" not in command[place : end.start()] and "`" not in command[place : end.start()]
