@@ -87,6 +87,8 @@ def terminal():
          "ls: cannot access 'a.txt': No such file or directory\n"),
         ("mv --backup=numbered a.txt b.txt; ls b*", "b.txt\nb.txt.~1~\n", ""),
         ("chmod 000 d; cd d; chmod 755 d", "", "bash: cd: d: Permission denied\n"),
+        ("cat a.txt | grep -v beta | while read -r l; do echo \"<$l>\"; done", "<alpha>\n<gamma>\n", ""),
+        ("cat *.txt | grep -c a", "3\n", ""),
         ("{ ls nosuch; } 2>&1 | grep -c cannot; echo $? *.txt", "1\n0 a.txt b.txt\n", ""),
     ],
 )  # fmt: skip

@@ -177,6 +177,8 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         if needed in text:
             text = pattern.sub(new, text)
     text = _with_words(text, command)
+    if DENIED in text:
+        text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if ": line " in text and "sh" in command:
         text = dash_words(text, command)
     if ": line " in text:
@@ -186,8 +188,6 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         text = real_names(text)
     if "syntax error near" in text:
         text = without_repeats(text)
-    if DENIED in text:
-        text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
     return text

@@ -28,7 +28,7 @@ _READERS = (
 _WRITERS = ("touch", "truncate")
 _PROGRAM = re.compile(rf"(?<![\w./-])(?:/(?:usr/)?bin/)?({'|'.join((*_READERS, *_WRITERS))})(?![\w./-])")
 _BEHIND = re.compile(  # bashkit gives a function of a program's own name no input there
-    rf"((?:[)}}]|\b(?:done|fi|esac|xargs))(?:[^|;&\n]|>&|&>)*\|&?[ \t]*)({'|'.join(_READERS)})(?![\w./-])"
+    rf"((?<!\|)\|&?[ \t]*)({'|'.join(_READERS)})(?![\w./-])"
 )
 _PAST = re.compile(rf"(?<![\w./-])command\s+(?={_PROGRAM.pattern})")  # a function would not be called
 _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operand is no file
@@ -39,7 +39,7 @@ _CD = re.compile(rf"((?:^|[;&|({{\n]|\b(?:then|do|else))[ \t]*)cd[ \t]+({_WORD})
 _CHMOD = re.compile(r"\bchmod\s+([^;&|\n]+)")
 _GRANTS = re.compile(r"[ugoa]*\+[rwxX]+|0?[67]\d\d")
 _MOVES = re.compile(r"\b(?:mv|cp|ln)\s+([^;&|\n]+)")
-_SPREADS = re.compile(r"(?<!\$)[*?]|\bfind\b|\bxargs\b|\s-\w*[rR]")
+_SPREADS = re.compile(r"(?<!\$)[*?]|\bfind\b|\bxargs\b|(?<!read)\s-\w*[rR]")
 _SHOWS = re.compile(
     r"\bset -\w*x|\bsh -\w*x|(?:^|[;&|({\n!`]|\b(?:if|then|do|else|elif|while)\s)\s*"
     r"(?:type\s|declare\s+-[fF]|command\s+-[vV])"

@@ -77,6 +77,7 @@ PROGRAMS = {
     "tac": _spec("brs:", "before regex separator="),
     "tail": _spec(f"c:fFn:qs:vz{_DIGITS}", "bytes= follow=? lines= max-unchanged-stats= pid= quiet retry silent "
                   "sleep-interval= verbose zero-terminated"),
+    "tee": _spec("aip", "append ignore-interrupts output-error=?"),
     "timeout": _spec("+k:s:v", "kill-after= signal= foreground preserve-status verbose", 125, least=2),
     "touch": _spec("acd:fhmr:t:", "no-create date= reference= time= no-dereference"),
     "truncate": _spec("cor:s:", "no-create io-blocks reference= size="),
