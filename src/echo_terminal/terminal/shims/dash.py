@@ -117,12 +117,10 @@ def _said(said: str, command: str) -> str:
         return f"Syntax error: end of file unexpected{wanted}"
     if m := re.fullmatch(rf"(?!cd: )(.*): ({NO_ENTRY}|Permission denied|Is a directory)", said):
         what, why = m.groups()
-        if (
-            re.search(rf"<\s*['\"]?{re.escape(what)}", command)
-            or "$" in command
-            and "<" in command
-            and "/" in what
-        ):
+        through = re.search(r"<\s*\"?\$", command) and not re.search(
+            rf"[;&|'\"]\s*{re.escape(what)}", command
+        )
+        if through or re.search(rf"<\s*['\"]?{re.escape(what)}", command):
             return f"cannot open {what}: {'No such file' if why == NO_ENTRY else why}"
         if re.search(rf">\s*['\"]?{re.escape(what)}", command):
             return f"cannot create {what}: {'Directory nonexistent' if why == NO_ENTRY else why}"
