@@ -113,6 +113,7 @@ def test_as_bash_answered(terminal, command, stdout, stderr):
         ("printf 'a b \\nc\\nd\\n' | xargs -L1 echo", "a b c\nd\n", ""),
         ("echo a,b,,c | xargs -d, echo; printf 'a\\0b c\\0' | xargs -0 -n1 echo", "a b  c\n\na\nb c\n", ""),
         ("echo a b STOP c | xargs -E STOP; xargs < /dev/null; xargs -r < /dev/null", "a b\n\n", ""),
+        ("seq 3000 | xargs -n1 echo | tail -1; seq 900 | xargs -n1 test 500 -ge; echo $?", "3000\n123\n", ""),
         ("echo a | xargs -i echo {}b; printf 'a b\\nc d\\n' | xargs -l echo; ls *.txt | xargs wc -l | tail -1",
          "ab\na b\nc d\n 4 total\n", ""),
         ("xargs -a nosuch echo; echo $?", "1\n", "xargs: Cannot open input file 'nosuch': No such file or directory\n"),

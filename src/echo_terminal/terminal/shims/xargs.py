@@ -15,6 +15,7 @@ from echo_terminal.terminal.shims.piping import OWN
 
 PROGRAM, RUN = f"{OWN}xargs", f"{OWN}run_xargs"
 FUNCTION = f'{RUN}() ( eval "$({PROGRAM} "$@")" )'
+AT_ONCE = 200
 ROOM_OF_LINE = 128 << 10  # bytes of one command's words
 _PLACE = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|time))[ \t]*)xargs(?=[ \t\n;&|)<>]|$)"
@@ -251,6 +252,7 @@ def _commands(plan: _Plan, lines: list[list[str]], *, cut: bool) -> list[list[st
 def _script(call: Call, plan: _Plan, text: str) -> None:
     size = 0
     call.out.append("__status=0\n")
+    start = 1  # of the commands that the shell reads at once: its parser has a limit
     lines, wrong = _items(plan, text)
     for words in _commands(plan, lines, cut=wrong != ""):
         name = _quoted(words[0])
@@ -264,6 +266,9 @@ def _script(call: Call, plan: _Plan, text: str) -> None:
             f"{line} </dev/null\ncase $? in 0) ;; 255) printf '%s\\n' {aborting} >&2; exit 124;; "
             f"12[67]) c=$?; type {name} >/dev/null 2>&1 || exit $c; __status=123;; *) __status=123;; esac\n"
         )
+        if len(call.out) - start >= AT_ONCE:
+            call.out[start:] = [f"eval {_quoted(''.join(call.out[start:]))}\n"]
+            start = len(call.out)
         size += len(line) + 200
         if size > LONGEST:
             raise Stopped(ROOM)
