@@ -117,7 +117,7 @@ def _said(said: str, command: str) -> str:
         return f"Syntax error: end of file unexpected{wanted}"
     if m := re.fullmatch(rf"(?!cd: )(.*): ({NO_ENTRY}|Permission denied|Is a directory)", said):
         what, why = m.groups()
-        through = re.search(r"<\s*\"?\$", command) and not re.search(
+        through = re.search(r"<\s*\"?[${]", command) and not re.search(
             rf"[;&|'\"]\s*{re.escape(what)}", command
         )
         if through or re.search(rf"<\s*['\"]?{re.escape(what)}", command):
