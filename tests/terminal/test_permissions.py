@@ -87,7 +87,7 @@ def test_programs_and_messages(run, command, printed, complaint, code):
         ("/bin/cat data.txt | wc -c", "0\n", "cat: data.txt: Permission denied\n"),
         ('echo "a < data.txt"', "a < data.txt\n", ""),
         ("cat <<EOF\n[ -r data.txt ] && b > data.txt\nEOF", "[ -r data.txt ] && b > data.txt\n", ""),
-        ("sh -c 'wc -l < \"$1\"' _ data.txt", "", "_: line 1: data.txt: Permission denied\n"),
+        ("sh -c 'wc -l < \"$1\"' _ data.txt", "", "_: 1: cannot open data.txt: Permission denied\n"),
         ("command -v cat", "/usr/bin/cat\n", ""),
     ],
 )

@@ -24,20 +24,15 @@ from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.context import in_context
+from echo_terminal.terminal.shims.grammar import open_ended, refused, syntax_error, warnings
 from echo_terminal.terminal.shims.limits import TIME, Limits
-from echo_terminal.terminal.shims.messages import (
-    dangling,
-    exit_code,
-    open_ended,
-    real_messages,
-    real_versions,
-    syntax_error,
-    through_files,
-    unclosed,
-)
+from echo_terminal.terminal.shims.messages import exit_code, real_messages, real_versions
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
+from echo_terminal.terminal.shims.tracing import TRACED, real_trace, traced
+from echo_terminal.terminal.shims.xargs import FUNCTION, RUN
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
     HOME,
@@ -53,6 +48,7 @@ from echo_terminal.terminal.terminal import (
 from echo_terminal.terminal.virtual_python import PythonProgram
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
+FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command
 LONGEST = 1 << 16  # characters of output that may hold error texts; a flood holds none that anybody reads
 OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
@@ -65,6 +61,8 @@ _SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
 _TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
+_OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
+_ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -86,6 +84,7 @@ class VirtualTerminal:
         self.params = params or VirtualParams()
         self._timeout = 10.0
         self._shell: Bash | None = None
+        self._line = FIRST_LINE
         self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
         self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
@@ -104,6 +103,7 @@ class VirtualTerminal:
             ValueError: a path that is not absolute.
         """
         self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
+        self._line = FIRST_LINE
         self._clock.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
@@ -155,12 +155,10 @@ class VirtualTerminal:
             EngineUnavailable: the command ran ``python3``, which this machine cannot sandbox.
         """
         started = time.perf_counter()
-        if dangling(command):
-            text, self._code = syntax_error("syntax error: unexpected end of file")
-            return Observation("", text, self._code, self._cwd)
-        if ("${" in command or "=(" in command) and (known := unclosed(command)):
-            text, self._code = known
-            return Observation("", text, self._code, self._cwd)
+        line, self._line = self._line, self._line + LINES
+        if known := refused(command):
+            self._code = known[1]
+            return Observation("", *known, self._cwd)
         if timeout != self._timeout:
             self._timeout = timeout
             self._rebuild()
@@ -170,7 +168,7 @@ class VirtualTerminal:
         self._runs += 1
         self._limits.start(timeout)
         self._python.start(self._limits.until, shell.cancel)
-        text, watched = self._prepare(command.replace("\0", ""))
+        text, watched = self._prepare(command.replace("\0", ""), line)
         self._deep = self._deep or "eval" in command
         execute = on_deep_stack if self._deep or NESTS.search(command) else Bash.execute_sync
         sound, self._sound = self._sound, False
@@ -188,13 +186,14 @@ class VirtualTerminal:
             code = self._after(code, stderr)
             if code in SIGNALLED:
                 code, status = KILLED_EXIT, Status.KILLED
-        shell_state = self._open.shell_state()
-        variables = shell_state.variables
-        self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
-        folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
+        now = self._open.shell_state()
+        self._options = " ".join(flag for name, flag in OPTIONS.items() if now.variables.get(name) == "1")
+        folders, self._cwd = (self._cwd, now.cwd), now.cwd
         if stderr and len(stderr) <= LONGEST:
-            stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
+            stderr = real_trace(stderr, command, on=self._traced) if stderr.startswith("+") else stderr
+            stderr = in_context(real_messages(stderr, command, folders), command, now, self._open.fs())
             code = exit_code(stderr, command, code)
+        stderr = warnings(command, line) + stderr
         self._code = code
         if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
             stdout = real_messages(stdout, command, folders)
@@ -209,13 +208,20 @@ class VirtualTerminal:
             time.perf_counter() - started,
         )
 
-    def _prepare(self, command: str) -> tuple[str, bool]:
-        """What bashkit is given for a command, and whether to watch for the end of the shell."""
+    def _prepare(self, command: str, line: int) -> tuple[str, bool]:
+        """What bashkit is given for a command at this line, and whether to watch for the end of the shell."""
         self._end = None
         self._child: bool = False
         command = self._rights.applied(self._open, command)
-        if "x" not in self._options and "set -" not in command:
+        if "LINENO" in command and _OTHER_LINES.search(command) is None:
+            command = command.replace("$LINENO", f"$((LINENO+{line - 1}))")
+        self._traced = "x" in self._options
+        if self._traced or TRACED.search(command) is not None:
+            command = traced(command)
+        else:
             command = reworded(command)
+            if RUN in command:
+                self._rights.define(self._open, RUN, FUNCTION)
         if not self._options and _SPECIAL.search(command) is None:
             return command, False
         text = _SCRIPT.sub(self._interpreted, command)
@@ -245,7 +251,7 @@ class VirtualTerminal:
         if not fs.exists(path):
             made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", match.string)
             asks = re.search(r"#!\s*\S*(?:/|env )(python3|bash)\b", match.string)
-            runs = made and asks and (asks[1] != "bash" or re.search(r"chmod (?:a|u)?(?:\+|7)", match.string))
+            runs = made and asks and (asks[1] != "bash" or _ALLOWS.search(match.string[: match.start()]))
             return f"{match[1]}{asks[1]} {match[2]}" if runs and asks else match[0]
         if fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
             return match[0]
@@ -271,7 +277,7 @@ class VirtualTerminal:
             self._open.clear_cancel()
         if result.error is not None:
             if result.error.startswith("parse error"):
-                stderr, code = syntax_error(result.error)
+                stderr, code = syntax_error(result.error, command)
                 return stdout, stderr, code, status
             stdout, stderr = "".join(out for out, _ in chunks), "".join(err for _, err in chunks)
             if python is not None and _REDIRECTS.search(command) is None:
@@ -298,7 +304,7 @@ class VirtualTerminal:
         if self._end is not None:
             return self._end
         if _ABORTS.search(stderr) is None:
-            shell = self._open
+            shell, self._line = self._open, FIRST_LINE
             now = shell.shell_state()
             names = {*now.variables, *now.arrays, *now.assoc_arrays} - {*now.env} - state.SHELL_VARIABLES
             functions = [line.split()[-1] for line in shell.execute_sync("declare -F").stdout.splitlines()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getopt
 import posixpath
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from echo_terminal.terminal.terminal import CLOCK
 BORN = time.time()
 LIFETIME = 30 * 86_400  # seconds that a process may live; later stamps were asked for too
 NO_ENTRY = "No such file or directory"
+_SAFE = re.compile(r"(?![#~])[\w@%+,./{}\]#~-]+", re.A)
+_UNPRINTABLE = re.compile(r"([^ -~]+)")
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 
 
 class UsageError(Exception):
@@ -222,16 +226,23 @@ def inode(path: str) -> int:
 
 
 def quote(text: str) -> str:
-    """A file name in a message, as coreutils quotes it."""
-    if text and all(c >= " " and c != "\x7f" for c in text):
+    """A file name in a message, as coreutils quotes it in the C locale."""
+    if all(" " <= c <= "~" for c in text):
         if "'" not in text:
             return f"'{text}'"
         if not any(c in text for c in '"$`\\'):
             return f'"{text}"'
-    escaped = text.replace("'", "'\\''")
-    for letter, code in (("\n", "\\n"), ("\t", "\\t")):
-        escaped = escaped.replace(letter, f"'$'{code}''")
-    return f"'{escaped}'"
+    parts = _UNPRINTABLE.split(text.encode("utf-8", "surrogateescape").decode("latin-1"))
+    shown = "'" + parts[0].replace("'", "'\\''")
+    for bad, good in zip(parts[1::2], parts[2::2], strict=True):
+        codes = "".join(_ESCAPES.get(c) or f"\\{ord(c):03o}" for c in bad)
+        shown += f"'$'{codes}'" + ("'" + good.replace("'", "'\\''") if good else "")
+    return shown if not parts[-1] and len(parts) > 1 else shown + "'"
+
+
+def shown(text: str) -> str:
+    """A file name in a message that coreutils quotes only where a shell would take it for something else."""
+    return text if _SAFE.fullmatch(text) else quote(text)
 
 
 def human(size: int, base: int = 1024) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options, quote
+from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options, quote, shown
 
 REGULAR = "--standard-input-is-a-file"  # what ``rewording`` adds to ``wc`` before a redirection
 _LAST = 1 << 62
@@ -41,7 +41,7 @@ def wc(call: Call) -> None:
     totals = dict.fromkeys(kinds, 0)
     for word, text in texts:
         if isinstance(text, str):
-            call.fail(f"{_shown(word)}: {text}" if word else "invalid zero-length file name")
+            call.fail(f"{shown(word)}: {text}" if word else "invalid zero-length file name")
             if text != "Is a directory":
                 continue
             text = b""
@@ -52,10 +52,6 @@ def wc(call: Call) -> None:
         call.line(" ".join(f"{counts[kind]:>{width}}" for kind in kinds) + name)
     if len(texts) > 1:
         call.line(" ".join(f"{totals[kind]:>{width}}" for kind in kinds) + " total")
-
-
-def _shown(word: str) -> str:
-    return word if word and re.fullmatch(r"[\w@%+=:,./-]+", word) else quote(word)
 
 
 def _width(texts: list[tuple[str, bytes | str]], kinds: list[str], regular: bool) -> int:
@@ -128,7 +124,7 @@ def cut(call: Call) -> None:
     for word in words or ["-"]:
         data = content(call, word)
         if isinstance(data, str):
-            call.fail(f"{_shown(word)}: {data}")
+            call.fail(f"{shown(word)}: {data}")
             continue
         lines = data.split(end)
         if lines[-1] == b"":

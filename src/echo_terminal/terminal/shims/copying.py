@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, options, quote
+from echo_terminal.terminal.shims.choosing import BACKUP, choose
 from echo_terminal.terminal.shims.files import DENIED, inside, join, refusal, split_target
 
 CP_LONG = (
@@ -22,6 +24,7 @@ def cp(call: Call) -> None:
     """Copy files and trees."""
     found, words = options(call, "abdfHilLnprRst:TuvxPS:", CP_LONG)
     names = {option for option, _ in found}
+    names |= _backup(found)
     if "-a" in names or "--archive" in names:
         names |= {"-R", "-P", "-p"}
     if any(o == "--preserve" and ("timestamps" in v or "all" in v) for o, v in found):
@@ -63,6 +66,8 @@ def _copy(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
         return
     elif name.endswith("/"):
         call.fail(f"cannot create regular file {quote(name)}: Not a directory")
+    elif old is None and call.why_missing(name) == "Not a directory":
+        call.fail(f"cannot stat {quote(name)}: Not a directory")
     elif not call.is_folder(posixpath.dirname(path)):
         call.fail(f"cannot create regular file {quote(name)}: {call.why_missing(name)}")
     elif names & {"-s", "--symbolic-link"}:
@@ -110,11 +115,23 @@ def _declined(call: Call, name: str, names: set[str]) -> bool:
 
 
 def _back_up(call: Call, path: str, names: set[str]) -> None:
-    """Keep the file that will be overwritten, under its name and a tilde."""
-    if names & {"-b", "--backup"} and call.lstat(path) is not None:
-        if call.lstat(f"{path}~") is not None:
-            call.fs.remove(f"{path}~")
-        call.fs.rename(path, f"{path}~")
+    """Keep the file that will be overwritten, under its name and a tilde, or a number between two."""
+    how = next((name for name in ("none", "simple", "numbered") if name in names), "existing")
+    if not names & {"-b", "--backup"} or how == "none" or call.lstat(path) is None:
+        return
+    beside = call.children(posixpath.dirname(path))
+    numbers = re.compile(rf"{re.escape(posixpath.basename(path))}\.~(\d+)~")
+    taken = [int(m[1]) for name in beside if (m := numbers.fullmatch(name))]
+    numbered = how == "numbered" or (how == "existing" and taken)
+    kept = f"{path}.~{max(taken, default=0) + 1}~" if numbered else f"{path}~"
+    if call.lstat(kept) is not None:
+        call.fs.remove(kept)
+    call.fs.rename(path, kept)
+
+
+def _backup(found: list[tuple[str, str]]) -> set[str]:
+    """How files are kept that will be overwritten, as the options say."""
+    return {choose("backup", value, BACKUP) for option, value in found if option == "--backup" and value}
 
 
 def _copy_file(call: Call, start: str, meta: Meta, path: str, old: Meta | None, names: set[str]) -> None:
@@ -156,7 +173,7 @@ def _copy_tree(call: Call, source: str, meta: Meta, name: str, old: Meta | None,
 def mv(call: Call) -> None:
     """Move files and trees."""
     found, words = options(call, "bfinS:t:TuvZ", MV_LONG)
-    names = {option for option, _ in found}
+    names = {option for option, _ in found} | _backup(found)
     target = next((v for o, v in found if o in ("-t", "--target-directory")), None)
     plain = bool(names & {"-T", "--no-target-directory"})
     sources, place, folder = split_target(call, words, target, plain)

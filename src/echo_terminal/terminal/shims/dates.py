@@ -10,6 +10,8 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, options, quote
+from echo_terminal.terminal.shims.choosing import DATE, choose
+from echo_terminal.terminal.shims.columns import content
 from echo_terminal.terminal.shims.formatting import DAYS, MONTHS, format_time
 from echo_terminal.terminal.terminal import CLOCK
 
@@ -232,12 +234,14 @@ def date(call: Call) -> None:
     )  # fmt: skip
     seconds, pattern = float(CLOCK), ""
     for option, value in found:
-        if option in ("-d", "--date"):
+        if option in ("-d", "--date", "-s", "--set"):
             try:
                 seconds = parse_date(value)
             except (ValueError, OverflowError):
                 call.fail(f"invalid date {quote(value)}")
                 return
+            if option in ("-s", "--set"):
+                call.fail("cannot set date: Operation not permitted")
         elif option in ("-r", "--reference"):
             meta = call.stat(call.path(value))
             if meta is None:
@@ -245,22 +249,39 @@ def date(call: Call) -> None:
                 return
             seconds = float(int(call.shown_time(meta.modified)))
         elif option == "--iso-8601":
-            pattern = ISO.get(value or "date", ISO["date"])
+            pattern = ISO[choose("iso-8601", value or "date", DATE["iso-8601"])]
         elif option in ("-R", "--rfc-email", "--rfc-2822"):
             pattern = "%a, %d %b %Y %H:%M:%S %z"
         elif option == "--rfc-3339":
-            pattern = ISO.get(value, ISO["seconds"]).replace("T", " ").replace(",", ".")
-        elif option in ("-s", "--set"):
-            call.fail("cannot set date: Operation not permitted")
+            pattern = ISO[choose("rfc-3339", value, DATE["rfc-3339"])].replace("T", " ").replace(",", ".")
+    if len(words) > 1:
+        raise UsageError(f"extra operand {quote(words[1])}")
     for word in words:
         if not word.startswith("+"):
             raise UsageError(f"invalid date {quote(word)}", hint=False)
         if pattern:
             raise UsageError("multiple output formats specified", hint=False)
         pattern = word[1:]
+    listed = next((value for option, value in found if option in ("-f", "--file")), None)
+    if listed is not None:
+        _each(call, listed, pattern or DEFAULT)
+        return
     try:
         shown = format_time(seconds, pattern or DEFAULT) if pattern or not words else ""
     except (ValueError, OverflowError):  # a year of more than four digits
         call.fail("time is out of range")
         return
     call.line(shown)
+
+
+def _each(call: Call, word: str, pattern: str) -> None:
+    """The dates that stand in the lines of a file."""
+    text = content(call, word)
+    if isinstance(text, str):
+        call.fail(f"{word}: {text}")
+        return
+    for line in text.decode("utf-8", "replace").splitlines():
+        try:
+            call.line(format_time(parse_date(line), pattern))
+        except (ValueError, OverflowError):
+            call.fail(f"invalid date {quote(line)}")

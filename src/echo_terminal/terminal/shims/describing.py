@@ -23,6 +23,7 @@ from echo_terminal.terminal.shims.limits import narrow
 from echo_terminal.terminal.terminal import CLOCK, USER
 
 KINDS = {"directory": "directory", "symlink": "symbolic link"}
+TERSE = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o"
 STAMP = "%Y-%m-%d %H:%M:%S.%N %z"
 _DIRECTIVE = re.compile(r"%([-#0+ ]*)(\d*)(?:\.(\d+))?([HL]?[a-zA-Z%])")
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "a": "\a", "r": "\r", "e": "\x1b"}
@@ -35,6 +36,8 @@ def stat(call: Call) -> None:
     )
     names = {option for option, _ in found}
     style = next((v for o, v in found if o in ("-c", "--format")), None)
+    if style is None and names & {"-t", "--terse"}:
+        style = TERSE
     printf = next((v for o, v in found if o == "--printf"), None)
     if not words:
         raise UsageError("missing operand")
@@ -128,7 +131,12 @@ def du(call: Call) -> None:
          "separate-dirs", "exclude=", "time", "threshold="],
     )  # fmt: skip
     names = {option for option, _ in found}
-    depth = next((int(v) for o, v in found if o in ("-d", "--max-depth") and v.isdigit()), 1 << 30)
+    depth = 1 << 30
+    for option, value in found:
+        if option in ("-d", "--max-depth"):
+            if not value.isdigit():
+                raise UsageError(f"invalid maximum depth {quote(value)}")
+            depth = int(value)
     if names & {"-s", "--summarize"}:
         depth = 0
     total = 0

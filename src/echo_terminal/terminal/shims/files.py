@@ -144,7 +144,8 @@ def rm(call: Call) -> None:
             kind = {"symlink": "symbolic link", "directory": "directory"}.get(meta.kind, kind)
             if "-i" in names:
                 call.err.append(f"rm: remove {kind} {quote(word)}? ")
-            else:
+                answer, _, call.stdin = call.stdin.partition("\n")
+            if "-i" not in names or answer[:1] in ("y", "Y"):
                 _remove(call, word, meta, "-v" in names or "--verbose" in names)
         else:
             _remove(call, word, meta, "-v" in names or "--verbose" in names)

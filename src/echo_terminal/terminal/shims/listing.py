@@ -19,6 +19,7 @@ from echo_terminal.terminal.shims.call import (
     options,
     quote,
 )
+from echo_terminal.terminal.shims.choosing import LS, choose
 from echo_terminal.terminal.shims.laying import columns, commas, when
 from echo_terminal.terminal.terminal import USER
 
@@ -168,6 +169,8 @@ def _style(call: Call) -> tuple[Style, list[str]]:
     extra: dict[str, bool] = {}
     for option, value in found:
         name = LONG_OF.get(option[2:], option[2:]) if option.startswith("--") else option[1:]
+        if name in LS and (value or f"{name}=" in LONG):
+            value = choose(name, value, LS[name])
         if name in ("l", "C", "x", "m", "1"):
             layout = name if not (name == "1" and layout == "l") else layout
         elif name in ("n", "g", "o"):
@@ -197,9 +200,7 @@ def _style(call: Call) -> tuple[Style, list[str]]:
                 value, "name"
             )
         elif name == "format":
-            layout = {"long": "l", "verbose": "l", "commas": "m", "across": "x", "vertical": "C"}.get(
-                value, "1"
-            )
+            layout = {"verbose": "l", "commas": "m", "horizontal": "x", "vertical": "C"}.get(value, "1")
         elif name in ("group-directories-first", "si"):
             extra[name] = True
         else:
@@ -209,7 +210,7 @@ def _style(call: Call) -> tuple[Style, list[str]]:
             letters,
             layout,
             sort,
-            _time_format(time),
+            _time_format(time) if layout == "l" else "",
             tuple(hide),
             width or 1 << 30,
             mark,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from bashkit import FileSystem
-
+from echo_terminal.terminal.shims.call import shown
+from echo_terminal.terminal.shims.dash import dash_words
+from echo_terminal.terminal.shims.grammar import sourced, without_repeats
+from echo_terminal.terminal.shims.opening import FIXED, SAME, real_names
 from echo_terminal.terminal.shims.permissions import DENIED
-from echo_terminal.terminal.shims.usage import SED
+from echo_terminal.terminal.shims.starting import started
+from echo_terminal.terminal.shims.usage import BASH, SED
 
 NO_ENTRY = "No such file or directory"
 _ON_PATHS = (
@@ -69,12 +71,12 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^patch: no valid diff found in input$", "patch: **** Only garbage was found in the patch input."),
     (r"^(xargs: (?:invalid option|option requires|unrecognized option|invalid number|value ).*)$(?!\n.*Try ')",
      r"\1\nTry 'xargs --help' for more information."),
-    (r"^timeout: missing operand\n(Try .*)\nUsage: .*$", r"\1"),
+    (r"^timeout: missing (?:operand|command)\nUsage: .*$", "Try 'timeout --help' for more information."),
     (r"^(user|sys) unavailable$", r"\1 0.00"),
-    (r"^bash: (bg|fg): .*: no such job$", r"bash: \1: no job control"),
-    (r"^bash: (.*?)([-+*/%<>&|^])(\s*): syntax error: operand expected$",
-     r'bash: \1\2\3: syntax error: operand expected (error token is "\2\3")'),
-    (r"^bash: (.*-)(\d+)(: exponent less than 0)$", r'bash: \1\2\3 (error token is "\2")'),
+    (r"^(\S+: line \d+: |bash: )(bg|fg): .*: no such job$", r"\1\2: no job control"),
+    (r"^((?:\S+: line \d+: |bash: ).*?)([-+*/%<>&|^=])(\s*): syntax error: operand expected$",
+     r'\1\2\3: syntax error: operand expected (error token is "\2\3")'),
+    (r"^((?:\S+: line \d+: |bash: ).*-)(\d+)(: exponent less than 0)$", r'\1\2\3 (error token is "\2")'),
     (rf"^sh: (\S+\.sh): {NO_ENTRY}$", r"sh: 0: cannot open \1: No such file"),
     (r"^bash: getopts: illegal option -- '(.)'$", r"bash: illegal option -- \1"),
     (r"^bash: eval: line \d+: (unexpected EOF.*)$", r"bash: \1"),
@@ -107,10 +109,22 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (rf"^bzip2: (?!Can't)(.*): ({NO_ENTRY})$", r"bzip2: Can't open input file \1: \2."),
     (r"^tar: Unexpected end of archive$",
      "tar: This does not look like a tar archive\ntar: Exiting with failure status due to previous errors"),
+    (r"^(bash: |\S+: line \d+: )printf: (0[0-9]+): invalid number$", r"\1printf: \2: invalid octal number"),
+    (r"^(bash: |\S+: line \d+: )printf: (0[xX]\S*): invalid number$", r"\1printf: \2: invalid hex number"),
+    (r"^(bash: |\S+: line \d+: )printf: %: invalid conversion specification$",
+     r"\1printf: `%': missing format character"),
+    (rf"^truncate: cannot write ('.*'): {NO_ENTRY}$", rf"truncate: cannot open \1 for writing: {NO_ENTRY}"),
+    (rf"^strings: ([^'\n]*): {NO_ENTRY}$", r"strings: '\1': No such file"),
+    (r"^(bash: -c: )?(?:bash: )?syntax error: unexpected end of input in arithmetic command$",
+     r"\1unexpected EOF while looking for matching `)'"),
+    (r"^bash: -c: (?=unexpected EOF)", "bash: -c: line 1: "),
+    (r"^unexpected EOF while looking for matching `\)'$", "bash: unexpected EOF while looking for matching `)'"),
+    (r"^bash: coproc: missing command$", "bash: syntax error near unexpected token `newline'"),
+    (r"^Usage:\tbash \[option\] .*\n", BASH),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
     (r"^real\t\d+m[\d.]+s$", "real\t0m0.000s"),
-    (rf"^({'|'.join(_HINTED.split())}): ({_COMPLAINTS})$(?!\n(?:.*\n){{0,2}}?.*Try ')",
+    (rf"^({'|'.join(_HINTED.split())}): ({_COMPLAINTS})$(?!\n(?:.*\n){{0,2}}?.*Try '\1 )",
      r"\1: \2\nTry '\1 --help' for more information."),
     (r"^Try '(diff|cmp) --help'", r"\1: Try '\1 --help'"),
 )  # fmt: skip
@@ -135,12 +149,16 @@ def _flat(parts: Any) -> Iterator[tuple[Any, Any]]:
 
 
 RULES = tuple((_needed(pattern), re.compile(pattern, re.M), new) for pattern, new in _TEXTS)
-_OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
+_OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+(?:-\S+\s+)*-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
-_TRACE = re.compile(r"^(\++) ", re.M)
-_BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
-_HELPERS = re.compile(r"^\S+ (?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
+_STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
+_NAMES = re.compile(
+    rf"^((?:cat|nl|uniq|paste|fold|comm|join|shuf|od|base64|base32|expand|unexpand|tsort|sort: cannot read): )"
+    rf"((?!['\"]).*[ $\"'&|=:?*\[!\\;<>()`~#\x80-\uffff].*)(: (?:{NO_ENTRY}|Is a directory|Permission denied))$",
+    re.M,
+)
+_HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 
 
 def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
@@ -161,10 +179,17 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     text = _with_words(text, command)
     if DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
+    if ": line " in text and "sh" in command:
+        text = dash_words(text, command)
+    if ": line " in text:
+        text = sourced(text, command).replace("-c: line 1: `:;", "-c: line 1: `")
+    text = _NAMES.sub(lambda m: f"{m[1]}{shown(m[2])}{m[3]}", text)
+    if FIXED in text or SAME in text:
+        text = real_names(text)
+    if "syntax error near" in text:
+        text = without_repeats(text)
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
-    if text.startswith("+") and _OWN_SHELL.search(command) is None:
-        text = _TRACE.sub(r"+\1 ", text)
     return text
 
 
@@ -174,19 +199,6 @@ def real_versions(text: str) -> str:
         r"Bashkit \S+ \(virtual bash.*\)", "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", text
     )
     return re.sub(r"sed \(bashkit\) \S+", "sed (GNU sed) 4.9", text)
-
-
-def through_files(text: str, cwd: str, fs: FileSystem) -> str:
-    """Error texts in which a path that leads through a file is no directory: bashkit says that it is missing."""
-
-    def reason(match: re.Match[str]) -> str:
-        path = posixpath.join(cwd, match[1])
-        while (path := posixpath.dirname(path)) != "/" and not fs.exists(path):
-            pass
-        kind = fs.stat(path)["file_type"] if path != "/" else "directory"
-        return f"{match[1]}{match[2]}: Not a directory" if kind == "file" else match[0]
-
-    return _BELOW.sub(reason, text) if "/" in text else text
 
 
 def _with_words(text: str, command: str) -> str:
@@ -233,7 +245,7 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
-    if "division by 0" in text:
+    if "division by 0" in text or "operand expected" in text:
         text = _DIVISION.sub(lambda found: _with_spaces(found, command), text)
     if "sort" in command and (m := re.search(r"\bsort\b[^|;]*\s-o\s*(\S+)", command)):
         text = text.replace(f"sort: cannot read: {m[1]}: ", f"sort: open failed: {m[1]}: ")
@@ -244,21 +256,21 @@ def _with_words(text: str, command: str) -> str:
         text = re.sub(rf"^(?={NO_ENTRY}$|Is a directory$)", f"tee: {m[1]}: ", text, flags=re.M)
     if "join " in command and (m := re.search(r"\bjoin ([^\s|;&-]\S*)\s*$", command)):
         text = re.sub(r"^join: missing operand$", f"join: missing operand after '{m[1]}'", text, flags=re.M)
-    if m := re.match(r"\s*exec (\S+)", command):
-        text = text.replace(f"bash: {m[1]}: command not found", f"bash: exec: {m[1]}: not found")
-    if "xargs" in command:
-        text = re.sub(r"^bash: (\S+): command not found$", rf"xargs: \1: {NO_ENTRY}", text, flags=re.M)
-    if re.search(r"\btimeout ", command):
-        text = re.sub(
-            r"^bash: (\S+): command not found$",
-            rf"timeout: failed to run command '\1': {NO_ENTRY}",
-            text,
-            flags=re.M,
-        )
+    if "exec" in command:
+        for name in re.findall(r"(?:^|[;&|({\n'\"])\s*exec ([^\s;&|'\"]+)", command):
+            text = re.sub(
+                rf": {re.escape(name)}: command not found$", f": exec: {name}: not found", text, flags=re.M
+            )
+    if _STARTERS.search(command) is not None:
+        text = started(text, command)
     return text
 
 
-_DIVISION = re.compile(r"^(bash: (?:\(\(: )?)(.*)(: division by 0 \(error token is \")(.*)(\"\))$", re.M)
+_DIVISION = re.compile(
+    r"^((?:\S+: line \d+: |bash: )(?:\(\(: )?)(.*)(: (?:division by 0|syntax error: operand expected) "
+    r"\(error token is \")(.*)(\"\))$",
+    re.M,
+)
 
 
 def _with_spaces(found: re.Match[str], command: str) -> str:
@@ -272,7 +284,12 @@ def _with_spaces(found: re.Match[str], command: str) -> str:
 _CODES = (
     (r"^(?:cat|tac|truncate|head|tail|mkdir|touch|tee): .*(?:option|you must)", 1),
     (r"^sed: (?:read error on |couldn't edit )", 4),
-    (r"^sh: 0: cannot open ", 2),
+    (
+        r"^sh: (?:0: cannot open |\d+: (?:Syntax error|arithmetic|cannot |\w+: (?:parameter not set|is read only)))",
+        2,
+    ),
+    (r"^(\S+): \1: Is a directory", 126),
+    (r"^sh: \d+: (?:cd: can't|exit: Illegal|local: not in)", 2),
     (r"^patch: \*\*\*\* Only garbage", 2),
     (r"^bash: wait: .*not a pid", 1),
     (r"^diff: ", 2),
@@ -288,53 +305,6 @@ _COMPOUND = re.compile(r"[;&\n]")
 
 def exit_code(stderr: str, command: str, code: int) -> int:
     """The real exit code of a simple command or pipeline that failed with a real error text."""
-    if 0 < code < 126 and not stderr.startswith("xargs: ") and re.search(r"\|\s*xargs\b[^|;&]*$", command):
-        return 123
     if code == 0 or _COMPOUND.search(command) is not None:
         return code
     return next((real for pattern, real in _COMPILED_CODES if pattern.search(stderr)), code)
-
-
-def unclosed(command: str) -> tuple[str, int] | None:
-    """What bash says of a parameter or an array without its end, which bashkit takes for closed; None without one."""
-    if "'" in command or "<<" in command:
-        return None
-    if "${" in command and command.count("${") > command.count("}"):
-        return "bash: unexpected EOF while looking for matching `}'\n", 2
-    if re.search(r"(?:^|[;&\n])\s*\w+=\((?!\()[^()\n]*$", command):
-        return "bash: unexpected EOF while looking for matching `)'\n", 1
-    return None
-
-
-def dangling(command: str) -> bool:
-    """Does the command end where bash still expects another?"""
-    return re.search(r"[^&|\s]\s*(?:&&|\|\|?)\s*$", command) is not None and "<<" not in command
-
-
-def syntax_error(error: str) -> tuple[str, int]:
-    """Standard error and exit code of bash at a prompt for a parse error of bashkit."""
-    text = re.sub(r"^parse error(?: at line \d+, column \d+)?: ", "", error)
-    if "unterminated command substitution" in text:
-        return "bash: unexpected EOF while looking for matching `)'\n", 1
-    if "unterminated backtick" in text:
-        text = "unexpected EOF while looking for matching ``'"
-    elif "end of input in [[" in text:
-        text = "unexpected token `newline', conditional binary operator expected"
-    elif "end of input in arithmetic command" in text:
-        text = "unexpected EOF while looking for matching `)'"
-    elif "parser fuel exhausted" in text:  # a pattern of ``case`` without the end of the one before
-        text = "syntax error near unexpected token `)'"
-    elif text.startswith(("expected word", "expected delimiter after <<", "expected function name")):
-        text = "syntax error near unexpected token `newline'"
-    return f"bash: {text}\n", 2
-
-
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
-
-
-def open_ended(command: str) -> bool:
-    """Would a line behind the command become part of it?"""
-    if command.rstrip("\n").endswith("\\"):
-        return True
-    ends = {line.strip() for line in command.split("\n")}
-    return any(match[2] not in ends for match in _HEREDOC.finditer(command))

@@ -45,6 +45,8 @@ def identity(call: Call) -> None:
         raise UsageError('cannot print "only" of more than one choice', hint=False)
     if not which and ("n" in letters or "r" in letters):
         raise UsageError("cannot print only names or real IDs in default format", hint=False)
+    if not which and "z" in letters:
+        raise UsageError("option --zero not permitted in default format", hint=False)
     for word in words or [USER]:
         name = next((n for n, number in NUMBERS.items() if word in (n, str(number))), None)
         if name is None:

@@ -19,22 +19,27 @@ from echo_terminal.terminal.shims.texts import to_keep
 from echo_terminal.terminal.terminal import File
 
 DENIED = "/usr/.denied/"
-READ, WRITE = "__to_read", "__to_write"  # the programs that turn words into paths
+_LIKE = "__like_"  # in front of the name of a program: a function that does the same
+READ, WRITE, ENTER = "__to_read", "__to_write", "__to_enter"  # the programs that turn words into paths
 _READERS = (
     "cat head tail grep egrep fgrep sort sed awk uniq tac nl rev od xxd hexdump base64 md5sum sha1sum sha256sum "
     "sha512sum cksum jq paste join fold fmt expand strings column"
 ).split()
 _WRITERS = ("touch", "truncate")
 _PROGRAM = re.compile(rf"(?<![\w./-])(?:/(?:usr/)?bin/)?({'|'.join((*_READERS, *_WRITERS))})(?![\w./-])")
+_BEHIND = re.compile(  # bashkit gives a function of a program's own name no input there
+    rf"((?<!\|)\|&?[ \t]*)({'|'.join(_READERS)})(?![\w./-])"
+)
 _PAST = re.compile(rf"(?<![\w./-])command\s+(?={_PROGRAM.pattern})")  # a function would not be called
 _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operand is no file
-_WORD = r"""(?:"\$\{?\w+\}?"|"[^"$`\n]+"|'[^'\n]+'|[\w./~+-]+)"""
+_WORD = r"""(?:"\$\{?\w+\}?"|\$\{?\w+\}?(?![\w/.$\[])|"[^"$`\n]+"|'[^'\n]+'|[\w./~+-]+)"""
 _REDIRECTION = re.compile(rf"(?<![<>&=-])([12]?>>?|<)\s*(?![&(])({_WORD})(?![\w$*?])")
 _TEST = re.compile(rf"((?:\[|\btest|!|-a|-o)\s+)-([rw])\s+({_WORD})")
+_CD = re.compile(rf"((?:^|[;&|({{\n]|\b(?:then|do|else))[ \t]*)cd[ \t]+({_WORD})(?=[\s;&|)]|\Z)")
 _CHMOD = re.compile(r"\bchmod\s+([^;&|\n]+)")
 _GRANTS = re.compile(r"[ugoa]*\+[rwxX]+|0?[67]\d\d")
 _MOVES = re.compile(r"\b(?:mv|cp|ln)\s+([^;&|\n]+)")
-_SPREADS = re.compile(r"[*?]|\bfind\b|\bxargs\b|\s-\w*[rR]")
+_SPREADS = re.compile(r"(?<!\$)[*?]|\bfind\b|\bxargs\b|(?<!read)\s-\w*[rR]")
 _SHOWS = re.compile(
     r"\bset -\w*x|\bsh -\w*x|(?:^|[;&|({\n!`]|\b(?:if|then|do|else|elif|while)\s)\s*"
     r"(?:type\s|declare\s+-[fF]|command\s+-[vV])"
@@ -66,10 +71,23 @@ class Rights:
             return command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
-            self._functions = " ".join(programs)
-            shell.execute_sync("\n".join(_function(name) for name in programs))
-        text = _changed(_REDIRECTION, self._redirected, _PAST.sub("", command))
+            behind = {f"{_LIKE}{m[2]}": m[2] for m in _BEHIND.finditer(command)}
+            self._functions = " ".join((*programs, *behind))
+            functions = {**{name: name for name in programs}, **behind}
+            shell.execute_sync("\n".join(_function(*both) for both in functions.items()))
+            command = _changed(_BEHIND, lambda m: f"{m[1]}{_LIKE}{m[2]}", command) if behind else command
+        text = (
+            _changed(_CD, self._entered, _PAST.sub("", command))
+            if "cd " in command
+            else _PAST.sub("", command)
+        )
+        text = _changed(_REDIRECTION, self._redirected, text)
         return _changed(_TEST, self._tested, text)
+
+    def define(self, shell: Bash, name: str, text: str) -> None:
+        """Define another function for the command that runs next."""
+        self._functions = f"{self._functions} {name}"
+        shell.execute_sync(text)
 
     def _learn(self, command: str) -> None:
         for match in _CHMOD.finditer(command):
@@ -87,11 +105,14 @@ class Rights:
         )
 
     def _meant(self, word: str) -> bool:
-        return word.startswith('"$') or self._named(word)
+        return word.startswith(('"$', "$")) or self._named(word)
+
+    def _entered(self, match: re.Match[str]) -> str:
+        return f'{match[1]}cd "$({ENTER} {match[2]})"' if self._named(match[2]) else match[0]
 
     def _redirected(self, match: re.Match[str]) -> str:
         sign, word = match[1], match[2]
-        if not self._meant(word) or (word.startswith('"$') and sign != "<"):
+        if not self._meant(word) or (word.startswith(('"$', "$")) and sign != "<"):
             return match[0]
         return f'{sign} "$({READ if sign == "<" else WRITE} {word})"'
 
@@ -108,14 +129,22 @@ def _changed(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], c
     return pattern.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in spans) else change(m), command)
 
 
-def _function(name: str) -> str:
+def _function(called: str, name: str) -> str:
     program = WRITE if name in _WRITERS else READ
-    return f'{name}() {{ eval "command {name} $({program} {name} -- "$@")"; }}'
+    return f'{called}() {{ eval "command {name} $({program} {name} -- "$@")"; }}'
 
 
 def to_read(call: Call) -> None:
     """Words with those that name a file without permission to read replaced (``PROGRAM -- WORDS``, or one word)."""
     _replace(call, 0o400)
+
+
+def to_enter(call: Call) -> None:
+    """The same for a folder that is to be the working directory."""
+    word = call.argv[0]
+    meta = call.stat(call.path(word))
+    closed = meta is not None and meta.kind == "directory" and not meta.mode & 0o100
+    call.out.append(f"{DENIED}{_masked(word)}" if closed else word)
 
 
 def to_write(call: Call) -> None:

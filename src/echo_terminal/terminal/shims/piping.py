@@ -44,9 +44,6 @@ def _chosen_find(match: re.Match[str]) -> str:
 _TEE = re.compile(r"((?:^|[;&|({\n])\s*)tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(r"zip|tar|xz|zcat|base64|xxd|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\(")
 _LS = re.compile(r"((?:^|[;&|({\n])\s*)ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
-_XARGS = re.compile(
-    r"(?:(?<=\|)|(?<=^)|(?<=;))\s*\bxargs\b(?:\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|[^;&\n|)'\"\\])*"
-)
 _SHORT = re.compile(
     r"((?:^|[;&|({\n])\s*)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
@@ -54,7 +51,7 @@ _SHORT = re.compile(
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
 _SUMS = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
-    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?!.*<)"
+    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?![^;&|\n]*<)"
 )
 
 
@@ -69,8 +66,6 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = own_archivers(command)
     if "2>&1" in command and "ls" in command:
         command = _LS.sub(rf"\1{OWN}ls\2", command)
-    if "xargs" in command and "$?" in command:
-        command = _XARGS.sub(rf"{{ \g<0>; {OWN}xargs_code $?; }}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
     if " -l" in command:

@@ -7,24 +7,43 @@ from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.shims.codes import plain_codes
 from echo_terminal.terminal.shims.columns import REGULAR
+from echo_terminal.terminal.shims.conditions import conditions
+from echo_terminal.terminal.shims.dash import as_dash
+from echo_terminal.terminal.shims.ending import own_ends
+from echo_terminal.terminal.shims.opening import openings
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.shims.refusing import refusals
 from echo_terminal.terminal.shims.texts import outside_texts
+from echo_terminal.terminal.shims.xargs import own_xargs
 
 _PLACE = r"(?:^|(?<=[|;&({\n]))\s*(?:(?:then|do|else|!)\s+)?"
 _TOOL = re.compile(
     rf"({_PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
+_STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
 def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
     tee = not bytewise(command)
+    command = as_dash(command) if "sh" in command else command
+    command = plain_codes(command) if "\\u" in command or "\\U" in command else command
     return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
 
 
 def _forms(command: str) -> str:
+    command = openings(refusals(command))
+    if "tail" in command or "head" in command:
+        command = own_ends(command)
+    if "bash -s " in command:
+        command = _STDIN.sub("bash -c 'eval \"$(cat)\"' bash ", command)
+    if "xargs" in command:
+        command = own_xargs(command)
+    if "[[" in command:
+        command = conditions(command)
     if "<" in command:
         command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
     if "tr" in command or "tail +" in command or "head -" in command or "tail -" in command:

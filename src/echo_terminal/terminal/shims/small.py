@@ -54,12 +54,6 @@ def no_login_shell(call: Call) -> None:
     call.code = 1
 
 
-def xargs_code(call: Call) -> None:
-    """The exit code of ``xargs`` for that of a command that failed in it, which bashkit passes on."""
-    code = int(call.argv[0])
-    call.code = 123 if 0 < code < 123 else code
-
-
 def signals(call: Call) -> None:
     """The table of ``kill -l``."""
     real_time = [(34 + n, f"RTMIN{f'+{n}' if n else ''}") for n in range(16)]
@@ -123,14 +117,21 @@ def yes(call: Call) -> None:
 
 def _argument(style: str, value: Decimal) -> float:
     narrow(*re.findall(r"\d+", style))
-    if len(re.findall(r"%[^%]", style.replace("%%", ""))) != 1:
-        raise UsageError(f"format {quote(style)} has no % directive")
+    found = re.findall(r"%[-#0 +']*\d*(?:\.\d*)?L?(.?)", style.replace("%%", ""))
+    if not found:
+        raise UsageError(f"format {quote(style)} has no % directive", hint=False)
+    if not found[0]:
+        raise UsageError(f"format {quote(style)} ends in %", hint=False)
+    if found[0] not in "efgaEFGA":
+        raise UsageError(f"format {quote(style)} has unknown %{found[0]} directive", hint=False)
+    if len(found) > 1:
+        raise UsageError(f"format {quote(style)} has too many % directives", hint=False)
     return float(value)
 
 
 def _number(word: str) -> Decimal:
     try:
-        value = Decimal(word)
+        value = Decimal(int(word, 16)) if re.fullmatch(r"[-+]?0[xX][0-9a-fA-F]+", word) else Decimal(word)
     except InvalidOperation:
         raise UsageError(f"invalid floating point argument: {quote(word)}") from None
     if not value.is_finite():

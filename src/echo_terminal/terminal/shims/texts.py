@@ -42,7 +42,18 @@ def to_keep(command: str) -> list[tuple[int, int]]:
 
 
 def texts(command: str) -> list[tuple[int, int]] | None:
-    """Start and end of every text, in order; None where the quotes do not close."""
+    """Start and end of every text, in order; None where the quotes or documents do not close."""
+    return _scan(command, [])
+
+
+def unended(command: str) -> list[tuple[str, int]]:
+    """The last lines that here-documents miss, and how many lines of the command lie before each document."""
+    missing: list[tuple[str, int]] = []
+    _scan(command, missing)
+    return missing
+
+
+def _scan(command: str, missing: list[tuple[str, int]]) -> list[tuple[int, int]] | None:
     spans: list[tuple[int, int]] = []
     inside: list[str] = []  # what is open: a double quote, a parenthesis, arithmetic, a backtick
     documents: list[
@@ -90,6 +101,7 @@ def texts(command: str) -> list[tuple[int, int]] | None:
             for last, expands in documents:
                 end = re.compile(rf"^\t*{re.escape(last)}$", re.M).search(command, place)
                 if end is None:
+                    missing.append((last, command.count("\n", 0, place - 1)))
                     return None
                 if not expands or (
                     "$(" not in command[place : end.start()] and "`" not in command[place : end.start()]
@@ -97,4 +109,5 @@ def texts(command: str) -> list[tuple[int, int]] | None:
                     spans.append((place, end.start()))
                 place = end.end()
             documents.clear()
+    missing += [(last, command.count("\n")) for last, _ in documents if not inside]
     return None if inside or documents else spans

@@ -42,3 +42,37 @@ specified, then the standard input is read.
 GNU sed home page: <https://www.gnu.org/software/sed/>.
 General help using GNU software: <https://www.gnu.org/gethelp/>.
 """
+
+FILE = """Usage: file [-bcCdEhikLlNnprsSvzZ0] [--apple] [--extension] [--mime-encoding]
+            [--mime-type] [-e <testname>] [-F <separator>]  [-f <namefile>]
+            [-m <magicfiles>] [-P <parameter=value>] [--exclude-quiet]
+            <file> ...
+       file -C [-m <magicfiles>]
+       file [--help]
+"""
+
+BASH = """Usage:\tbash [GNU long option] [option] ...
+\tbash [GNU long option] [option] script-file ...
+GNU long options:
+\t--debug
+\t--debugger
+\t--dump-po-strings
+\t--dump-strings
+\t--help
+\t--init-file
+\t--login
+\t--noediting
+\t--noprofile
+\t--norc
+\t--posix
+\t--pretty-print
+\t--rcfile
+\t--restricted
+\t--verbose
+\t--version
+Shell options:
+\t-ilrsD or -c command or -O shopt_option\t\t(invocation only)
+\t-abefhkmnptuvxBCEHPT or -o option
+"""
+
+READ = "[-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]"
