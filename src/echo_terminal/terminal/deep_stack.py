@@ -9,7 +9,8 @@ from collections.abc import Callable
 from bashkit import Bash, ExecResult
 
 STACK = 1 << 30  # bytes of address space
-NESTS = re.compile(r"\b(?:source|bash|sh|trap)\b|(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")
+NESTING = frozenset("source bash sh trap".split())  # programs that run commands, as do
+BY_PATH = re.compile(r"(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")  # files
 _stack_lock = threading.Lock()
 
 

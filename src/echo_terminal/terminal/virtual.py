@@ -15,28 +15,27 @@ import time
 import weakref
 from collections.abc import Mapping
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile, ShellState
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
-from echo_terminal.terminal.deep_stack import NESTS, on_deep_stack
+from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
+from echo_terminal.terminal.reading import Reading, read
+from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
-from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.call import Clock, Typed
 from echo_terminal.terminal.shims.limits import TIME, Limits
 from echo_terminal.terminal.shims.messages import (
-    dangling,
     exit_code,
     open_ended,
     real_messages,
     real_versions,
     syntax_error,
     through_files,
-    unclosed,
 )
 from echo_terminal.terminal.shims.permissions import Rights
-from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
@@ -58,13 +57,8 @@ OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
     "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
 }  # fmt: skip
-_SPECIAL = re.compile(r"&|\$\?|\b(?:exit|logout|exec|kill|set|trap)\b|\.{0,2}/")
-_LEAVES = re.compile(r"\b(?:exit|logout|exec|kill|set|trap)\b")
-_CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
-_SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)")
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
-_STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
-_TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
+_CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -90,8 +84,8 @@ class VirtualTerminal:
         self._end: int | None = None  # the exit code at ``END``
         self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
-        self._programs = programs(self._clock, self._draw, self._limits)
-        self._programs["python3"] = callback(self._python, self._clock, files=True)
+        self._own = programs(self._clock, self._draw, self._limits)
+        self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
 
@@ -104,6 +98,9 @@ class VirtualTerminal:
             ValueError: a path that is not absolute.
         """
         self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
+        self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
+        self._state: ShellState | None = None  # since when nothing ran in the shell
+        self._last = ""  # word of a command that ran beside the shell, and that it does not know
         self._clock.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
@@ -155,43 +152,31 @@ class VirtualTerminal:
             EngineUnavailable: the command ran ``python3``, which this machine cannot sandbox.
         """
         started = time.perf_counter()
-        if dangling(command):
-            text, self._code = syntax_error("syntax error: unexpected end of file")
-            return Observation("", text, self._code, self._cwd)
-        if ("${" in command or "=(" in command) and (known := unclosed(command)):
-            text, self._code = known
+        command = command.replace("\0", "")
+        reading = read(command)
+        if reading.refused is not None:
+            text, self._code = reading.refused
             return Observation("", text, self._code, self._cwd)
         if timeout != self._timeout:
             self._timeout = timeout
             self._rebuild()
-        shell, chunks = self._open, []
-        if _TIMES.search(command):
-            virtual_tree.settle_times(shell, self._clock, new=_STORES.search(command) is not None)
+        shell = self._open
+        if reading.times:
+            virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
-        self._limits.start(timeout)
-        self._python.start(self._limits.until, shell.cancel)
-        text, watched = self._prepare(command.replace("\0", ""))
+        self._altered = self._altered or reading.alters
         self._deep = self._deep or "eval" in command
-        execute = on_deep_stack if self._deep or NESTS.search(command) else Bash.execute_sync
-        sound, self._sound = self._sound, False
-        try:
-            result = execute(shell, text, lambda out, err: chunks.append((out, err)))
-        finally:
-            self._python.end()
-        if self._python.unavailable is not None:
-            raise self._python.unavailable
-        stdout, stderr, code, status = self._judge(command, result, chunks)
-        self._sound = sound and status is Status.OK
-        if status is Status.TIMEOUT and self._child:
-            self._rebuild()
-        if watched and status is Status.OK:
-            code = self._after(code, stderr)
-            if code in SIGNALLED:
-                code, status = KILLED_EXIT, Status.KILLED
-        shell_state = self._open.shell_state()
-        variables = shell_state.variables
-        self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
-        folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
+        self._limits.start(timeout)
+        cwd = self._cwd
+        known = self._rights.applied(shell, command)
+        if known != command or "x" in self._options:
+            reading = read(known, rewords="x" not in self._options)
+        ours = reading.words != () and reading.words[0] in self._own
+        if ours and not (self._altered or self._rights.functions):
+            stdout, stderr, code, status = self._beside(reading.words)
+        else:
+            stdout, stderr, code, status = self._inside(command, known, reading)
+        folders = (cwd, self._cwd)
         if stderr and len(stderr) <= LONGEST:
             stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
             code = exit_code(stderr, command, code)
@@ -200,61 +185,75 @@ class VirtualTerminal:
             stdout = real_messages(stdout, command, folders)
         elif "--version" in command:
             stdout = real_versions(stdout)
-        return Observation(
-            normal_form(stdout),
-            normal_form(stderr),
-            code,
-            self._cwd,
-            status,
-            time.perf_counter() - started,
-        )
+        shown = normal_form(stdout), normal_form(stderr)
+        return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)
 
-    def _prepare(self, command: str) -> tuple[str, bool]:
+    def _beside(self, words: tuple[str, ...]) -> tuple[str, str, int, Status]:
+        """Both outputs, exit code and status of a program written here, called as bashkit would: a command that is a
+        name and plain words needs no shell."""
+        shell, (name, *argv) = self._open, words
+        self._state = self._state or shell.shell_state()
+        self._last = words[-1]
+        try:
+            result = self._own[name](Typed(name, argv, None, dict(self._state.env), self._cwd, shell.fs()))
+        except Exception as error:  # said as bashkit says it
+            result = BuiltinResult("", f"{name}: {type(error).__name__}: {error}", 1)
+        return self._limited(result.stdout, result.stderr, result.exit_code, Status.OK)
+
+    def _inside(self, command: str, known: str, reading: Reading) -> tuple[str, str, int, Status]:
+        """The same of a command that bashkit runs; ``known``: the command with what must not be opened replaced."""
+        shell, chunks = self._open, []
+        text, watched = self._prepare(known, reading)
+        execute = on_deep_stack if self._deep or reading.nests else Bash.execute_sync
+        sound, self._sound = self._sound, False
+        self._python.start(self._limits.until, shell.cancel)
+        try:
+            result = execute(shell, text, lambda out, err: chunks.append((out, err)))
+        finally:
+            self._python.end()
+        if self._python.unavailable is not None:
+            raise self._python.unavailable
+        stdout, stderr, code, status = self._judge(command, result, chunks)
+        self._sound = sound and status is Status.OK
+        if status is Status.TIMEOUT and reading.child:
+            self._rebuild()
+        if watched and status is Status.OK:
+            code = self._after(code, stderr)
+            if code in SIGNALLED:
+                code, status = KILLED_EXIT, Status.KILLED
+        self._state, self._last = self._open.shell_state(), ""
+        self._cwd = self._state.cwd
+        if self._altered:
+            variables = self._state.variables
+            self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
+        return stdout, stderr, code, status
+
+    def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
-        self._child: bool = False
-        command = self._rights.applied(self._open, command)
-        if "x" not in self._options and "set -" not in command:
-            command = reworded(command)
-        if not self._options and _SPECIAL.search(command) is None:
-            return command, False
-        text = _SCRIPT.sub(self._interpreted, command)
-        if "$?" in command:
-            text = _FRESH.sub(r"\g<0>:;", text)
-        before, after = [], []
+        text, before, after = reading.text, [], []
         if self._options:
             before.append(f"set {self._options}")
-        if "$?" in command and self._code and "-e" not in self._options:
+        asks = "$?" in command
+        if self._last and _CARRIED.search(command) is not None:
+            before.append(f": {self._last}\n(exit {self._code})")
+        elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
-        self._child = _CHILD.search(command) is not None
-        watched = self._child or "-e" in self._options or _LEAVES.search(command) is not None
-        watched = watched and not open_ended(command)
+        if not (before or asks or reading.script or reading.child or reading.leaves):
+            return text, False
+        text = with_interpreters(text, self._open.fs(), self._cwd)
+        if asks:
+            text = _FRESH.sub(r"\g<0>:;", text)
+        watched = reading.child or "-e" in self._options or reading.leaves
+        watched = watched and not open_ended(reading.text)
         if watched:
             after.append(f"{END} $?")
             if "trap" in command:
                 after.append("trap - EXIT")
-            if self._child and "sleep" in command:
+            if reading.child and "sleep" in command:
                 before.insert(0, "sleep() { :; }")
                 after.append("unset -f sleep")
         return "\n".join([*before, text, *after]), watched
-
-    def _interpreted(self, match: re.Match[str]) -> str:
-        """The path of a script at a command's place, after ``python3`` or ``bash`` if its first line asks for that."""
-        fs = self._open.fs()
-        path = match[2] if match[2].startswith("/") else f"{self._cwd}/{match[2]}"
-        if not fs.exists(path):
-            made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", match.string)
-            asks = re.search(r"#!\s*\S*(?:/|env )(python3|bash)\b", match.string)
-            runs = made and asks and (asks[1] != "bash" or re.search(r"chmod (?:a|u)?(?:\+|7)", match.string))
-            return f"{match[1]}{asks[1]} {match[2]}" if runs and asks else match[0]
-        if fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
-            return match[0]
-        first = fs.read_file(path)[:80].partition(b"\n")[0]
-        program = first.split()[-1].rpartition(b"/")[2] if first.startswith(b"#!") else b""
-        name = "python3" if program.startswith(b"python") else "bash" if program == b"bash" else ""
-        if name == "bash" and "chmod" in match.string:  # the command may take the right to execute
-            return match[0]
-        return f"{match[1]}{name} {match[2]}" if name else match[0]  # bashkit does not count the first line
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
         self._end = int(context.argv[0])
@@ -265,7 +264,6 @@ class VirtualTerminal:
     ) -> tuple[str, str, int, Status]:
         """Both outputs, exit code and status of what bashkit reports."""
         stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
-        limit = self.params.max_output
         python = self._python.last if self._python.last is not None and self._python.last.over else None
         if python is not None:
             self._open.clear_cancel()
@@ -287,7 +285,13 @@ class VirtualTerminal:
         if python is not None:
             late = python.over == "time"
             code, status = (TIMEOUT_EXIT, Status.TIMEOUT) if late else (KILLED_EXIT, Status.KILLED)
-        elif self._limits.reached == TIME:
+            return stdout[: self.params.max_output], stderr[: self.params.max_output], code, status
+        return self._limited(stdout, stderr, code, status)
+
+    def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> tuple[str, str, int, Status]:
+        """The same, but as one that ended at a limit where one of ours was reached."""
+        limit = self.params.max_output
+        if self._limits.reached == TIME:
             code, status = TIMEOUT_EXIT, Status.TIMEOUT
         elif self._limits.reached is not None or max(len(stdout), len(stderr)) > limit:
             code, status = KILLED_EXIT, Status.KILLED

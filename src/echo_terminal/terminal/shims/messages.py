@@ -308,7 +308,9 @@ def unclosed(command: str) -> tuple[str, int] | None:
 
 def dangling(command: str) -> bool:
     """Does the command end where bash still expects another?"""
-    return re.search(r"[^&|\s]\s*(?:&&|\|\|?)\s*$", command) is not None and "<<" not in command
+    if not command.rstrip().endswith(("&&", "|")) or "<<" in command:
+        return False
+    return re.search(r"[^&|\s]\s*(?:&&|\|\|?)\s*$", command) is not None
 
 
 def syntax_error(error: str) -> tuple[str, int]:

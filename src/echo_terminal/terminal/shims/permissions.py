@@ -42,7 +42,10 @@ _SHOWS = re.compile(
 
 
 class Rights:
-    """What of an episode may lack a permission, and how its commands are run for that."""
+    """What of an episode may lack a permission, and how its commands are run for that.
+
+    ``functions``: names of the programs that the shell has functions around, for the command that runs.
+    """
 
     def __init__(self, files: Mapping[str, File]) -> None:
         own = tuple(f"{folder}/" for folder in WRITABLE)
@@ -51,13 +54,13 @@ class Rights:
             for path, file in files.items()
             if file.link is None and file.mode & 0o600 != 0o600 and path.startswith(own)
         }
-        self._functions = ""
+        self.functions = ""
 
     def applied(self, shell: Bash, command: str) -> str:
         """What to run for a command; functions around the programs that it names are defined in the shell."""
-        if self._functions:
-            shell.execute_sync(f"unset -f {self._functions}")
-            self._functions = ""
+        if self.functions:
+            shell.execute_sync(f"unset -f {self.functions}")
+            self.functions = ""
         if not self._names and "chmod" not in command:
             return command
         self._learn(command)
@@ -66,7 +69,7 @@ class Rights:
             return command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
-            self._functions = " ".join(programs)
+            self.functions = " ".join(programs)
             shell.execute_sync("\n".join(_function(name) for name in programs))
         text = _changed(_REDIRECTION, self._redirected, _PAST.sub("", command))
         return _changed(_TEST, self._tested, text)

@@ -1,0 +1,68 @@
+"""What the text of a command tells by itself, before any shell has seen it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import NamedTuple
+
+from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
+from echo_terminal.terminal.scripts import PATH
+from echo_terminal.terminal.shims.messages import dangling, syntax_error, unclosed
+from echo_terminal.terminal.shims.rewording import reworded
+
+SHORT = 1000  # characters of a command that is worth remembering
+_LEAVES = frozenset("exit logout exec kill set trap".split())
+_ALTERS = frozenset("function alias eval source exec enable set shopt trap BASH_ALIASES".split())
+_STORES = frozenset("tar zip make".split())  # put times of files into what they make
+_NAME = re.compile(r"\w+")
+_PLAIN = re.compile(r"\s*[\w./:,+%@=-]+(?:[ \t]+[\w./:,+%@=-]+)*\s*")
+_TIMES = re.compile(r"-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
+_DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an option, or who knows what
+_CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
+
+
+class Reading(NamedTuple):
+    """A command, read."""
+
+    text: str  # in the words that bashkit runs as bash does
+    refused: tuple[str, int] | None  # standard error and exit code of what bash does not run
+    words: tuple[str, ...]  # of ``text``, where it is nothing but plain words: no shell has to expand them
+    alters: bool  # may change what a word, an error or an output means to the commands after it
+    times: bool  # shows or compares times of files
+    stores: bool  # writes them into what it makes
+    nests: bool  # needs a deep stack
+    child: bool  # starts background children
+    leaves: bool  # may end the shell
+    script: bool  # may run a file by its path
+
+
+def read(command: str, *, rewords: bool = True) -> Reading:
+    """Read a command; ``rewords`` is false where its words are shown as they are."""
+    return (_remembered if len(command) <= SHORT else _read)(command, rewords)
+
+
+def _read(command: str, rewords: bool) -> Reading:
+    refused = None
+    if dangling(command):
+        refused = syntax_error("syntax error: unexpected end of file")
+    elif "${" in command or "=(" in command:
+        refused = unclosed(command)
+    text = reworded(command) if rewords and "set -" not in command else command
+    names = set(_NAME.findall(command))
+    stores = not names.isdisjoint(_STORES) or "%T" in command or "%t" in command
+    return Reading(
+        text,
+        refused,
+        tuple(text.split()) if _PLAIN.fullmatch(text) else (),
+        not names.isdisjoint(_ALTERS) or _DEFINES.search(command) is not None,
+        stores or ("-" in command and _TIMES.search(command) is not None),
+        stores,
+        not names.isdisjoint(NESTING) or BY_PATH.search(command) is not None,
+        "&" in text and _CHILD.search(text) is not None,
+        not names.isdisjoint(_LEAVES),
+        "/" in text and PATH.search(text) is not None,
+    )
+
+
+_remembered = functools.lru_cache(maxsize=1024)(_read)
