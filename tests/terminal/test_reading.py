@@ -3,7 +3,7 @@
 import pytest
 
 from echo_terminal.terminal.reading import read
-from echo_terminal.terminal.terminal import HOME, File
+from echo_terminal.terminal.terminal import HOME, File, Status
 from echo_terminal.terminal.virtual import VirtualTerminal
 
 NOPE = "ls: cannot access 'nope': No such file or directory\n"
@@ -41,6 +41,8 @@ def test_plain_words_need_no_shell(terminal, monkeypatch):
         (["ls nope", "echo ${PIPESTATUS[0]} $?"], "2 2\n"),
         (["mkdir e", "cd $_", "pwd"], f"{HOME}/e\n"),
         (["cd d", "ls"], "b\n"),
+        (["mkdir 'x y' \"z\"w", "cd $_", "cd ..", "ls -d x* z*"], "x y\nzw\n"),
+        (["export A=1; cat d/b > c", "awk 'BEGIN {print ENVIRON[\"A\"]}'"], "1\n"),
         (["ls nope", "true", "echo $? ${PIPESTATUS[0]}"], "0 0\n"),
         (["export TIME_STYLE=+%Y", "ls -l d"], "total 4\n-rw-r--r-- 1 user user 2 2024 b\n"),
     ],
@@ -55,12 +57,33 @@ def test_options_hold_for_programs_beside_the_shell(terminal):
     assert (seen.stdout, seen.stderr) == ("b\n", "++ ls d\n")  # as below ``eval``
 
 
+def test_a_lone_program_over_its_limit_is_stopped_with_what_it_said(terminal):
+    terminal.run("seq 300000 > big")
+    seen = terminal.run("cat big big big")
+    assert (seen.exit_code, seen.status) == (137, Status.KILLED)
+    assert seen.stdout.startswith("1\n2\n3\n")
+    assert terminal.run("cat d/b").stdout == "b\n"
+
+
 def test_what_a_text_tells():
     assert read("ls -l a.txt").words == ("ls", "-l", "a.txt")
-    assert all(
-        read(text).words == ()
-        for text in ("ls *", "ls ~", "ls 'a'", "ls|wc", "ls #x", "ls\npwd", "", "ls !$")
-    )
+    assert read("awk '{print $1}' 'a b'\"c d\" \"\"").words == ("awk", "{print $1}", "a bc d", "")
+    for text in ("ls *", "ls ~", 'ls "$a"', "ls|wc", "ls #x", "ls\npwd", "", "ls !$", "ls \\a", "ls 'a"):
+        assert read(text).words == ()
+    for text in ("pwd", "cat *.txt > 'a;b'", "sed -i s/a/b/ x", "sort < a"):
+        assert read(text).lone
+    for text in (
+        "cd d",
+        "cat a; cd",
+        "cat $(cd)",
+        "cat `x`",
+        "x=1 cat",
+        "cat << E\na\nE",
+        "time cat",
+        "tool",
+        "cat &",
+    ):
+        assert not read(text).lone
     assert read("make all").stores and read("find . -mtime 1").times and not read("find . -name x").times
     assert read("sleep 1 & wait").child and not read("a && b 2>&1").child
     assert read("exit 3").leaves and not read("cat exits").leaves

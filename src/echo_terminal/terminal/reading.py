@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from typing import NamedTuple
 
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
@@ -15,8 +16,15 @@ SHORT = 1000  # characters of a command that is worth remembering
 _LEAVES = frozenset("exit logout exec kill set trap".split())
 _ALTERS = frozenset("function alias eval source exec enable set shopt trap BASH_ALIASES".split())
 _STORES = frozenset("tar zip make".split())  # put times of files into what they make
+_LONE = frozenset(
+    "cat head tail sort grep egrep fgrep sed awk jq cut wc tr uniq nl rev tac od xxd base64 paste join fold fmt echo "
+    "pwd basename dirname stat date diff cmp comm file du ls cp mv rm ln mkdir rmdir chmod touch true false test ["
+    .split()
+)  # fmt: skip
 _NAME = re.compile(r"\w+")
-_PLAIN = re.compile(r"\s*[\w./:,+%@=-]+(?:[ \t]+[\w./:,+%@=-]+)*\s*")
+_TEXT = r"""'[^']*'|"[^"$`\\]*\""""  # in quotes
+_PLAIN = re.compile(rf"\s*(?:[\w./:,+%@= \t-]|{_TEXT})++\s*")
+_SIMPLE = re.compile(rf"\s*([\w.\[]+)(?:[^;&|`$()<>\n'\"\\]|[<>](?!<)|{_TEXT})*+")
 _TIMES = re.compile(r"-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an option, or who knows what
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
@@ -28,6 +36,7 @@ class Reading(NamedTuple):
     text: str  # in the words that bashkit runs as bash does
     refused: tuple[str, int] | None  # standard error and exit code of what bash does not run
     words: tuple[str, ...]  # of ``text``, where it is nothing but plain words: no shell has to expand them
+    lone: bool  # calls one program that leaves the shell as it was, and says all that it says at its end
     alters: bool  # may change what a word, an error or an output means to the commands after it
     times: bool  # shows or compares times of files
     stores: bool  # writes them into what it makes
@@ -49,12 +58,14 @@ def _read(command: str, rewords: bool) -> Reading:
     elif "${" in command or "=(" in command:
         refused = unclosed(command)
     text = reworded(command) if rewords and "set -" not in command else command
+    quoted = "'" in text or '"' in text
     names = set(_NAME.findall(command))
     stores = not names.isdisjoint(_STORES) or "%T" in command or "%t" in command
     return Reading(
         text,
         refused,
-        tuple(text.split()) if _PLAIN.fullmatch(text) else (),
+        tuple(shlex.split(text) if quoted else text.split()) if _PLAIN.fullmatch(text) else (),
+        (simple := _SIMPLE.fullmatch(text)) is not None and simple[1] in _LONE,
         not names.isdisjoint(_ALTERS) or _DEFINES.search(command) is not None,
         stores or ("-" in command and _TIMES.search(command) is not None),
         stores,

@@ -1,6 +1,6 @@
 """The virtual engine: bash and its tools in process, over a file system in memory (bashkit).
 
-A command costs tens of microseconds. Nothing reaches the host: files, processes and network are the engine's own;
+A command costs some hundred microseconds. Nothing reaches the host: files, processes and network are the engine's own;
 ``python3`` runs in ``python_sandbox``. Rules of its own, beside the differences listed in ``differences.yaml``:
 
 - A command that starts background children waits for them, and in it ``sleep`` takes no time.
@@ -11,11 +11,12 @@ A command costs tens of microseconds. Nothing reaches the host: files, processes
 from __future__ import annotations
 
 import re
+import shlex
 import time
 import weakref
 from collections.abc import Mapping
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile, ShellState
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
@@ -53,10 +54,7 @@ from echo_terminal.terminal.virtual_python import PythonProgram
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
 LONGEST = 1 << 16  # characters of output that may hold error texts; a flood holds none that anybody reads
-OPTIONS = {  # how bashkit remembers `set -o`
-    "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
-    "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
-}  # fmt: skip
+Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit code, status
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
@@ -99,7 +97,9 @@ class VirtualTerminal:
         """
         self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
-        self._state: ShellState | None = None  # since when nothing ran in the shell
+        self._env: dict[str, str] | None = (
+            None  # what programs get of the shell's variables, where it is known
+        )
         self._last = ""  # word of a command that ran beside the shell, and that it does not know
         self._clock.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
@@ -171,11 +171,11 @@ class VirtualTerminal:
         known = self._rights.applied(shell, command)
         if known != command or "x" in self._options:
             reading = read(known, rewords="x" not in self._options)
-        ours = reading.words != () and reading.words[0] in self._own
-        if ours and not (self._altered or self._rights.functions):
+        usual = not (self._altered or self._rights.functions)
+        if usual and reading.words and reading.words[0] in self._own:
             stdout, stderr, code, status = self._beside(reading.words)
         else:
-            stdout, stderr, code, status = self._inside(command, known, reading)
+            stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
         folders = (cwd, self._cwd)
         if stderr and len(stderr) <= LONGEST:
             stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
@@ -188,27 +188,30 @@ class VirtualTerminal:
         shown = normal_form(stdout), normal_form(stderr)
         return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)
 
-    def _beside(self, words: tuple[str, ...]) -> tuple[str, str, int, Status]:
+    def _beside(self, words: tuple[str, ...]) -> Ended:
         """Both outputs, exit code and status of a program written here, called as bashkit would: a command that is a
         name and plain words needs no shell."""
         shell, (name, *argv) = self._open, words
-        self._state = self._state or shell.shell_state()
-        self._last = words[-1]
+        if self._env is None:
+            self._env = dict(shell.shell_state().env)
+        self._last = shlex.quote(words[-1])
         try:
-            result = self._own[name](Typed(name, argv, None, dict(self._state.env), self._cwd, shell.fs()))
+            result = self._own[name](Typed(name, argv, None, dict(self._env), self._cwd, shell.fs()))
         except Exception as error:  # said as bashkit says it
             result = BuiltinResult("", f"{name}: {type(error).__name__}: {error}", 1)
         return self._limited(result.stdout, result.stderr, result.exit_code, Status.OK)
 
-    def _inside(self, command: str, known: str, reading: Reading) -> tuple[str, str, int, Status]:
-        """The same of a command that bashkit runs; ``known``: the command with what must not be opened replaced."""
+    def _inside(self, command: str, known: str, reading: Reading, *, lone: bool) -> Ended:
+        """The same of a command that bashkit runs; ``known``: the command with what must not be opened replaced;
+        ``lone``: one that needs no look at what it says on its way, nor at the shell after it."""
         shell, chunks = self._open, []
         text, watched = self._prepare(known, reading)
-        execute = on_deep_stack if self._deep or reading.nests else Bash.execute_sync
+        execute = on_deep_stack if not lone and (self._deep or reading.nests) else Bash.execute_sync
+        listen = None if lone else lambda out, err: chunks.append((out, err))
         sound, self._sound = self._sound, False
         self._python.start(self._limits.until, shell.cancel)
         try:
-            result = execute(shell, text, lambda out, err: chunks.append((out, err)))
+            result = execute(shell, text, listen)
         finally:
             self._python.end()
         if self._python.unavailable is not None:
@@ -221,11 +224,13 @@ class VirtualTerminal:
             code = self._after(code, stderr)
             if code in SIGNALLED:
                 code, status = KILLED_EXIT, Status.KILLED
-        self._state, self._last = self._open.shell_state(), ""
-        self._cwd = self._state.cwd
+        self._last = ""
+        if lone:
+            return stdout, stderr, code, status
+        shell_state, self._env = self._open.shell_state(), None
+        self._cwd = shell_state.cwd
         if self._altered:
-            variables = self._state.variables
-            self._options = " ".join(flag for name, flag in OPTIONS.items() if variables.get(name) == "1")
+            self._options = state.options(shell_state.variables)
         return stdout, stderr, code, status
 
     def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
@@ -259,9 +264,7 @@ class VirtualTerminal:
         self._end = int(context.argv[0])
         return BuiltinResult()
 
-    def _judge(
-        self, command: str, result: ExecResult, chunks: list[tuple[str, str]]
-    ) -> tuple[str, str, int, Status]:
+    def _judge(self, command: str, result: ExecResult, chunks: list[tuple[str, str]]) -> Ended:
         """Both outputs, exit code and status of what bashkit reports."""
         stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
         python = self._python.last if self._python.last is not None and self._python.last.over else None
@@ -288,7 +291,7 @@ class VirtualTerminal:
             return stdout[: self.params.max_output], stderr[: self.params.max_output], code, status
         return self._limited(stdout, stderr, code, status)
 
-    def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> tuple[str, str, int, Status]:
+    def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> Ended:
         """The same, but as one that ended at a limit where one of ours was reached."""
         limit = self.params.max_output
         if self._limits.reached == TIME:
