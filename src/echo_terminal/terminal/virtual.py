@@ -95,18 +95,17 @@ class VirtualTerminal:
         Raises:
             ValueError: a path that is not absolute.
         """
-        self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
+        own, self._fixed = virtual_tree.split(files)
+        self._code, self._options, self._deep, self._cwd = 0, "", False, HOME
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
-        self._env: dict[str, str] | None = (
-            None  # what programs get of the shell's variables, where it is known
-        )
+        self._env: dict[str, str] | None = None  # the exported variables, where they are known
         self._last = ""  # word of a command that ran beside the shell, and that it does not know
         self._clock.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
-        self._python.fixed = {p: f for p, f in files.items() if not p.startswith(virtual_tree.INSIDE)}
-        self._rights = Rights(files)
-        self._shell = virtual_tree.lay_out(files, self._pristine, self._clock)
+        self._python.fixed, self._rights = self._fixed, Rights(own)
+        self._shell = self._pristine()
+        virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
         self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
         self._clock.ready = time.time()
 
@@ -321,7 +320,7 @@ class VirtualTerminal:
         self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
         self._shell.execute_sync(f"RANDOM={(self._seed + 7919 * self._runs) % 32768}")
-        virtual_tree.restore(self._shell, self._files, times, self._clock)
+        virtual_tree.restore(self._shell, self._fixed, times, self._clock)
         self._clock.ready = time.time()
 
     # -- inspection ------------------------------------------------------------------------------------------------

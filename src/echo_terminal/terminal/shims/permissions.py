@@ -44,15 +44,15 @@ _SHOWS = re.compile(
 class Rights:
     """What of an episode may lack a permission, and how its commands are run for that.
 
-    ``functions``: names of the programs that the shell has functions around, for the command that runs.
+    ``own``: the files of its start that commands may change. ``functions``: names of the programs that the shell has
+    functions around, for the command that runs.
     """
 
-    def __init__(self, files: Mapping[str, File]) -> None:
-        own = tuple(f"{folder}/" for folder in WRITABLE)
+    def __init__(self, own: Mapping[str, File]) -> None:
         self._names = {
             posixpath.basename(path)
-            for path, file in files.items()
-            if file.link is None and file.mode & 0o600 != 0o600 and path.startswith(own)
+            for path, file in own.items()
+            if file.mode & 0o600 != 0o600 and file.link is None
         }
         self.functions = ""
 
