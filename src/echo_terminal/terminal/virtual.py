@@ -6,6 +6,7 @@ A command costs some hundred microseconds. Nothing reaches the host: files, proc
 - A command that starts background children waits for them, and in it ``sleep`` takes no time.
 - A shell that ends (``exit``, ``set -e``) goes on where it was with the exported variables that it had.
 - Options of ``set`` and aliases last from command to command; traps do not.
+- A program written here runs beside the shell where plain words call it, till a command may change their meaning.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 import weakref
 from collections.abc import Mapping
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile, ShellState
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
@@ -98,7 +99,8 @@ class VirtualTerminal:
         own, self._fixed = virtual_tree.split(files)
         self._code, self._options, self._deep, self._cwd = 0, "", False, HOME
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
-        self._env: dict[str, str] | None = None  # the exported variables, where they are known
+        self._state: ShellState | None = None  # of the shell, where it was looked at
+        self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
         self._last = ""  # word of a command that ran beside the shell, and that it does not know
         self._clock.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
@@ -166,7 +168,7 @@ class VirtualTerminal:
         self._altered = self._altered or reading.alters
         self._deep = self._deep or "eval" in command
         self._limits.start(timeout)
-        cwd = self._cwd
+        before = self._cwd
         known = self._rights.applied(shell, command)
         if known != command or "x" in self._options:
             reading = read(known, rewords="x" not in self._options)
@@ -175,24 +177,23 @@ class VirtualTerminal:
             stdout, stderr, code, status = self._beside(reading.words)
         else:
             stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
-        folders = (cwd, self._cwd)
         if stderr and len(stderr) <= LONGEST:
-            stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
+            stderr = real_messages(stderr, command, (before, self._cwd))
+            stderr = through_files(stderr, self._cwd, self._open.fs())
             code = exit_code(stderr, command, code)
         self._code = code
         if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
-            stdout = real_messages(stdout, command, folders)
+            stdout = real_messages(stdout, command, (before, self._cwd))
         elif "--version" in command:
             stdout = real_versions(stdout)
         shown = normal_form(stdout), normal_form(stderr)
         return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)
 
     def _beside(self, words: tuple[str, ...]) -> Ended:
-        """Both outputs, exit code and status of a program written here, called as bashkit would: a command that is a
-        name and plain words needs no shell."""
+        """How a program written here did, called as bashkit calls it: plain words need no shell."""
         shell, (name, *argv) = self._open, words
         if self._env is None:
-            self._env = dict(shell.shell_state().env)
+            self._env = dict((self._state or shell.shell_state()).env)
         self._last = shlex.quote(words[-1])
         try:
             result = self._own[name](Typed(name, argv, None, dict(self._env), self._cwd, shell.fs()))
@@ -201,8 +202,8 @@ class VirtualTerminal:
         return self._limited(result.stdout, result.stderr, result.exit_code, Status.OK)
 
     def _inside(self, command: str, known: str, reading: Reading, *, lone: bool) -> Ended:
-        """The same of a command that bashkit runs; ``known``: the command with what must not be opened replaced;
-        ``lone``: one that needs no look at what it says on its way, nor at the shell after it."""
+        """How a command did in bashkit; ``known``: it, with what must not be opened replaced; ``lone``: it needs no
+        look at what it says on its way, nor at the shell after it."""
         shell, chunks = self._open, []
         text, watched = self._prepare(known, reading)
         execute = on_deep_stack if not lone and (self._deep or reading.nests) else Bash.execute_sync
@@ -226,10 +227,10 @@ class VirtualTerminal:
         self._last = ""
         if lone:
             return stdout, stderr, code, status
-        shell_state, self._env = self._open.shell_state(), None
-        self._cwd = shell_state.cwd
+        self._state, self._env = self._open.shell_state(), None
+        self._cwd = self._state.cwd
         if self._altered:
-            self._options = state.options(shell_state.variables)
+            self._options = state.options(self._state.variables)
         return stdout, stderr, code, status
 
     def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
