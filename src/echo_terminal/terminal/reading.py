@@ -53,7 +53,7 @@ def read(command: str, *, rewords: bool = True) -> Reading:
 
 def _read(command: str, rewords: bool) -> Reading:
     refused = None
-    if dangling(command):
+    if command.rstrip().endswith(("&&", "|")) and dangling(command):
         refused = syntax_error("syntax error: unexpected end of file")
     elif "${" in command or "=(" in command:
         refused = unclosed(command)

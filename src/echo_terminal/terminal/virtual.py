@@ -172,7 +172,7 @@ class VirtualTerminal:
         known = self._rights.applied(shell, command)
         if known != command or "x" in self._options:
             reading = read(known, rewords="x" not in self._options)
-        usual = not (self._altered or self._rights.functions)
+        usual = not (self._altered or self._rights.wraps)
         if usual and reading.words and reading.words[0] in self._own:
             stdout, stderr, code, status = self._beside(reading.words)
         else:

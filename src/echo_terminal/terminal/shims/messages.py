@@ -308,9 +308,7 @@ def unclosed(command: str) -> tuple[str, int] | None:
 
 def dangling(command: str) -> bool:
     """Does the command end where bash still expects another?"""
-    if not command.rstrip().endswith(("&&", "|")) or "<<" in command:
-        return False
-    return re.search(r"[^&|\s]\s*(?:&&|\|\|?)\s*$", command) is not None
+    return re.search(r"[^&|\s]\s*(?:&&|\|\|?)\s*$", command) is not None and "<<" not in command
 
 
 def syntax_error(error: str) -> tuple[str, int]:

@@ -44,8 +44,7 @@ _SHOWS = re.compile(
 class Rights:
     """What of an episode may lack a permission, and how its commands are run for that.
 
-    ``own``: the files of its start that commands may change. ``functions``: names of the programs that the shell has
-    functions around, for the command that runs.
+    ``own``: the files of its start that commands may change.
     """
 
     def __init__(self, own: Mapping[str, File]) -> None:
@@ -54,13 +53,18 @@ class Rights:
             for path, file in own.items()
             if file.mode & 0o600 != 0o600 and file.link is None
         }
-        self.functions = ""
+        self._functions = ""
+
+    @property
+    def wraps(self) -> bool:
+        """Has the shell functions around programs, for the command that runs?"""
+        return self._functions != ""
 
     def applied(self, shell: Bash, command: str) -> str:
         """What to run for a command; functions around the programs that it names are defined in the shell."""
-        if self.functions:
-            shell.execute_sync(f"unset -f {self.functions}")
-            self.functions = ""
+        if self._functions:
+            shell.execute_sync(f"unset -f {self._functions}")
+            self._functions = ""
         if not self._names and "chmod" not in command:
             return command
         self._learn(command)
@@ -69,7 +73,7 @@ class Rights:
             return command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
-            self.functions = " ".join(programs)
+            self._functions = " ".join(programs)
             shell.execute_sync("\n".join(_function(name) for name in programs))
         text = _changed(_REDIRECTION, self._redirected, _PAST.sub("", command))
         return _changed(_TEST, self._tested, text)

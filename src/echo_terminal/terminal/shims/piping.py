@@ -79,7 +79,7 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = own_sums(command)
     if "find" in command:
         command = own_find(command)
-    if tee:
+    if tee and "tee" in command:
         command = _TEE.sub(rf"\1{OWN}tee", command)
     return command
 

@@ -20,7 +20,7 @@ _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
-    tee = "tee" in command and not bytewise(command)
+    tee = not bytewise(command)
     return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
 
 
