@@ -9,11 +9,12 @@ from collections.abc import Callable
 from bashkit import Bash, ExecResult
 
 STACK = 1 << 30  # bytes of address space
-NESTS = re.compile(r"\b(?:source|bash|sh|trap)\b|(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")
+NESTING = frozenset("source bash sh trap".split())  # programs that run other commands
+BY_PATH = re.compile(r"(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")  # files called by a path do too
 _stack_lock = threading.Lock()
 
 
-def on_deep_stack(shell: Bash, text: str, listen: Callable[[str, str], None]) -> ExecResult:
+def on_deep_stack(shell: Bash, text: str, listen: Callable[[str, str], None] | None) -> ExecResult:
     """Execute on a thread of its own, with a stack of ``STACK`` bytes."""
     results: list[ExecResult] = []
     with _stack_lock:

@@ -1,37 +1,40 @@
 """The virtual engine: bash and its tools in process, over a file system in memory (bashkit).
 
-A command costs tens of microseconds. Nothing reaches the host: files, processes and network are the engine's own;
+A command costs some hundred microseconds. Nothing reaches the host: files, processes and network are the engine's own;
 ``python3`` runs in ``python_sandbox``. Rules of its own, beside the differences listed in ``differences.yaml``:
 
 - A command that starts background children waits for them, and in it ``sleep`` takes no time.
 - A shell that ends (``exit``, ``set -e``) goes on where it was with the exported variables that it had.
 - Options of ``set`` and aliases last from command to command; traps do not.
+- A program written here runs beside the shell where plain words call it, till a command may change their meaning.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import time
 import weakref
 from collections.abc import Mapping
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile, ShellState
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
-from echo_terminal.terminal.deep_stack import NESTS, on_deep_stack
+from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
+from echo_terminal.terminal.reading import Reading, read
+from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
-from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.call import Clock, Typed
 from echo_terminal.terminal.shims.context import in_context
-from echo_terminal.terminal.shims.grammar import open_ended, refused, syntax_error, warnings
+from echo_terminal.terminal.shims.grammar import open_ended, syntax_error, warnings
 from echo_terminal.terminal.shims.limits import TIME, Limits
 from echo_terminal.terminal.shims.messages import exit_code, real_messages, real_versions
 from echo_terminal.terminal.shims.permissions import Rights
-from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
-from echo_terminal.terminal.shims.tracing import TRACED, real_trace, traced
+from echo_terminal.terminal.shims.tracing import real_trace
 from echo_terminal.terminal.shims.xargs import FUNCTION, RUN
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
@@ -50,19 +53,10 @@ from echo_terminal.terminal.virtual_python import PythonProgram
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
 FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command
 LONGEST = 1 << 16  # characters of output that may hold error texts; a flood holds none that anybody reads
-OPTIONS = {  # how bashkit remembers `set -o`
-    "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
-    "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
-}  # fmt: skip
-_SPECIAL = re.compile(r"&|\$\?|\b(?:exit|logout|exec|kill|set|trap)\b|\.{0,2}/")
-_LEAVES = re.compile(r"\b(?:exit|logout|exec|kill|set|trap)\b")
-_CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
-_SCRIPT = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)")
+Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit code, status
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
-_STORES = re.compile(r"\b(?:tar|zip|make)\b|%T|%t")  # puts times of files into its output
-_TIMES = re.compile(rf"{_STORES.pattern}|-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
+_CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
 _OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
-_ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -89,8 +83,8 @@ class VirtualTerminal:
         self._end: int | None = None  # the exit code at ``END``
         self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
-        self._programs = programs(self._clock, self._draw, self._limits)
-        self._programs["python3"] = callback(self._python, self._clock, files=True)
+        self._own = programs(self._clock, self._draw, self._limits)
+        self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
 
@@ -102,14 +96,19 @@ class VirtualTerminal:
         Raises:
             ValueError: a path that is not absolute.
         """
-        self._code, self._options, self._deep, self._cwd, self._files = 0, "", False, HOME, files
+        own, self._fixed = virtual_tree.split(files)
+        self._code, self._options, self._deep, self._cwd = 0, "", False, HOME
         self._line = FIRST_LINE
+        self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
+        self._state: ShellState | None = None  # of the shell, where it was looked at
+        self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
+        self._last = ""  # word of a command that ran beside the shell, and that it does not know
         self._clock.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
-        self._python.fixed = {p: f for p, f in files.items() if not p.startswith(virtual_tree.INSIDE)}
-        self._rights = Rights(files)
-        self._shell = virtual_tree.lay_out(files, self._pristine, self._clock)
+        self._python.fixed, self._rights = self._fixed, Rights(own)
+        self._shell = self._pristine()
+        virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
         self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
         self._clock.ready = time.time()
 
@@ -155,123 +154,127 @@ class VirtualTerminal:
             EngineUnavailable: the command ran ``python3``, which this machine cannot sandbox.
         """
         started = time.perf_counter()
+        command = command.replace("\0", "")
         line, self._line = self._line, self._line + LINES
-        if known := refused(command):
-            self._code = known[1]
-            return Observation("", *known, self._cwd)
+        reading = read(command)
+        if reading.refused is not None:
+            text, self._code = reading.refused
+            return Observation("", text, self._code, self._cwd)
         if timeout != self._timeout:
             self._timeout = timeout
             self._rebuild()
-        shell, chunks = self._open, []
-        if _TIMES.search(command):
-            virtual_tree.settle_times(shell, self._clock, new=_STORES.search(command) is not None)
+        shell = self._open
+        if reading.times:
+            virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
-        self._limits.start(timeout)
-        self._python.start(self._limits.until, shell.cancel)
-        text, watched = self._prepare(command.replace("\0", ""), line)
+        self._altered = self._altered or reading.alters
         self._deep = self._deep or "eval" in command
-        execute = on_deep_stack if self._deep or NESTS.search(command) else Bash.execute_sync
-        sound, self._sound = self._sound, False
+        self._limits.start(timeout)
+        before, traces = self._cwd, "x" in self._options
+        known = self._rights.applied(shell, command)
+        if "LINENO" in known and _OTHER_LINES.search(known) is None:
+            known = known.replace("$LINENO", f"$((LINENO+{line - 1}))")
+        if known != command or traces:
+            reading = read(known, traces=traces)
+        usual = not (self._altered or self._rights.wraps)
+        if usual and reading.words and reading.words[0] in self._own:
+            stdout, stderr, code, status = self._beside(reading.words)
+        else:
+            stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
+        if stderr and len(stderr) <= LONGEST:
+            stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
+            stderr = real_messages(stderr, command, (before, self._cwd))
+            stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
+            code = exit_code(stderr, command, code)
+        stderr = warnings(command, line) + stderr
+        self._code = code
+        if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
+            stdout = real_messages(stdout, command, (before, self._cwd))
+        elif "--version" in command:
+            stdout = real_versions(stdout)
+        shown = normal_form(stdout), normal_form(stderr)
+        return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)
+
+    def _beside(self, words: tuple[str, ...]) -> Ended:
+        """How a program written here did, called as bashkit calls it: plain words need no shell."""
+        shell, (name, *argv) = self._open, words
+        if self._env is None:
+            self._env = dict((self._state or shell.shell_state()).env)
+        self._last = shlex.quote(words[-1])
         try:
-            result = execute(shell, text, lambda out, err: chunks.append((out, err)))
+            result = self._own[name](Typed(name, argv, None, dict(self._env), self._cwd, shell.fs()))
+        except Exception as error:  # said as bashkit says it
+            result = BuiltinResult("", f"{name}: {type(error).__name__}: {error}", 1)
+        return self._limited(result.stdout, result.stderr, result.exit_code, Status.OK)
+
+    def _inside(self, command: str, known: str, reading: Reading, *, lone: bool) -> Ended:
+        """How a command did in bashkit; ``known``: it, with what must not be opened replaced; ``lone``: it needs no
+        look at what it says on its way, nor at the shell after it."""
+        shell, chunks = self._open, []
+        text, watched = self._prepare(known, reading)
+        execute = on_deep_stack if not lone and (self._deep or reading.nests) else Bash.execute_sync
+        listen = None if lone else lambda out, err: chunks.append((out, err))
+        sound, self._sound = self._sound, False
+        self._python.start(self._limits.until, shell.cancel)
+        try:
+            result = execute(shell, text, listen)
         finally:
             self._python.end()
         if self._python.unavailable is not None:
             raise self._python.unavailable
         stdout, stderr, code, status = self._judge(command, result, chunks)
         self._sound = sound and status is Status.OK
-        if status is Status.TIMEOUT and self._child:
+        if status is Status.TIMEOUT and reading.child:
             self._rebuild()
         if watched and status is Status.OK:
             code = self._after(code, stderr)
             if code in SIGNALLED:
                 code, status = KILLED_EXIT, Status.KILLED
-        now = self._open.shell_state()
-        self._options = " ".join(flag for name, flag in OPTIONS.items() if now.variables.get(name) == "1")
-        folders, self._cwd = (self._cwd, now.cwd), now.cwd
-        if stderr and len(stderr) <= LONGEST:
-            stderr = real_trace(stderr, command, on=self._traced) if stderr.startswith("+") else stderr
-            stderr = in_context(real_messages(stderr, command, folders), command, now, self._open.fs())
-            code = exit_code(stderr, command, code)
-        stderr = warnings(command, line) + stderr
-        self._code = code
-        if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
-            stdout = real_messages(stdout, command, folders)
-        elif "--version" in command:
-            stdout = real_versions(stdout)
-        return Observation(
-            normal_form(stdout),
-            normal_form(stderr),
-            code,
-            self._cwd,
-            status,
-            time.perf_counter() - started,
-        )
+        self._last = ""
+        if lone:
+            return stdout, stderr, code, status
+        self._state, self._env = self._open.shell_state(), None
+        self._cwd = self._state.cwd
+        if self._altered:
+            self._options = state.options(self._state.variables)
+        return stdout, stderr, code, status
 
-    def _prepare(self, command: str, line: int) -> tuple[str, bool]:
-        """What bashkit is given for a command at this line, and whether to watch for the end of the shell."""
+    def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
+        """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
-        self._child: bool = False
-        command = self._rights.applied(self._open, command)
-        if "LINENO" in command and _OTHER_LINES.search(command) is None:
-            command = command.replace("$LINENO", f"$((LINENO+{line - 1}))")
-        self._traced = "x" in self._options
-        if self._traced or TRACED.search(command) is not None:
-            command = traced(command)
-        else:
-            command = reworded(command)
-            if RUN in command:
-                self._rights.define(self._open, RUN, FUNCTION)
-        if not self._options and _SPECIAL.search(command) is None:
-            return command, False
-        text = _SCRIPT.sub(self._interpreted, command)
-        if "$?" in command:
-            text = _FRESH.sub(r"\g<0>:;", text)
-        before, after = [], []
+        text, before, after = reading.text, [], []
+        if RUN in text:
+            self._rights.define(self._open, RUN, FUNCTION)
         if self._options:
             before.append(f"set {self._options}")
-        if "$?" in command and self._code and "-e" not in self._options:
+        asks = "$?" in command
+        if self._last and _CARRIED.search(command) is not None:
+            before.append(f": {self._last}\n(exit {self._code})")
+        elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
-        self._child = _CHILD.search(command) is not None
-        watched = self._child or "-e" in self._options or _LEAVES.search(command) is not None
-        watched = watched and not open_ended(command)
+        if not (before or asks or reading.script or reading.child or reading.leaves):
+            return text, False
+        text = with_interpreters(text, self._open.fs(), self._cwd)
+        if asks:
+            text = _FRESH.sub(r"\g<0>:;", text)
+        watched = reading.child or "-e" in self._options or reading.leaves
+        watched = watched and not open_ended(reading.text)
         if watched:
             after.append(f"{END} $?")
             if "trap" in command:
                 after.append("trap - EXIT")
-            if self._child and "sleep" in command:
+            if reading.child and "sleep" in command:
                 before.insert(0, "sleep() { :; }")
                 after.append("unset -f sleep")
         return "\n".join([*before, text, *after]), watched
-
-    def _interpreted(self, match: re.Match[str]) -> str:
-        """The path of a script at a command's place, after ``python3`` or ``bash`` if its first line asks for that."""
-        fs = self._open.fs()
-        path = match[2] if match[2].startswith("/") else f"{self._cwd}/{match[2]}"
-        if not fs.exists(path):
-            made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", match.string)
-            asks = re.search(r"#!\s*\S*(?:/|env )(python3|bash)\b", match.string)
-            runs = made and asks and (asks[1] != "bash" or _ALLOWS.search(match.string[: match.start()]))
-            return f"{match[1]}{asks[1]} {match[2]}" if runs and asks else match[0]
-        if fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
-            return match[0]
-        first = fs.read_file(path)[:80].partition(b"\n")[0]
-        program = first.split()[-1].rpartition(b"/")[2] if first.startswith(b"#!") else b""
-        name = "python3" if program.startswith(b"python") else "bash" if program == b"bash" else ""
-        if name == "bash" and "chmod" in match.string:  # the command may take the right to execute
-            return match[0]
-        return f"{match[1]}{name} {match[2]}" if name else match[0]  # bashkit does not count the first line
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
         self._end = int(context.argv[0])
         return BuiltinResult()
 
-    def _judge(
-        self, command: str, result: ExecResult, chunks: list[tuple[str, str]]
-    ) -> tuple[str, str, int, Status]:
+    def _judge(self, command: str, result: ExecResult, chunks: list[tuple[str, str]]) -> Ended:
         """Both outputs, exit code and status of what bashkit reports."""
         stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
-        limit = self.params.max_output
         python = self._python.last if self._python.last is not None and self._python.last.over else None
         if python is not None:
             self._open.clear_cancel()
@@ -293,7 +296,13 @@ class VirtualTerminal:
         if python is not None:
             late = python.over == "time"
             code, status = (TIMEOUT_EXIT, Status.TIMEOUT) if late else (KILLED_EXIT, Status.KILLED)
-        elif self._limits.reached == TIME:
+            return stdout[: self.params.max_output], stderr[: self.params.max_output], code, status
+        return self._limited(stdout, stderr, code, status)
+
+    def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> Ended:
+        """The same, but as one that ended at a limit where one of ours was reached."""
+        limit = self.params.max_output
+        if self._limits.reached == TIME:
             code, status = TIMEOUT_EXIT, Status.TIMEOUT
         elif self._limits.reached is not None or max(len(stdout), len(stderr)) > limit:
             code, status = KILLED_EXIT, Status.KILLED
@@ -320,7 +329,7 @@ class VirtualTerminal:
         self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
         self._shell.execute_sync(f"RANDOM={(self._seed + 7919 * self._runs) % 32768}")
-        virtual_tree.restore(self._shell, self._files, times, self._clock)
+        virtual_tree.restore(self._shell, self._fixed, times, self._clock)
         self._clock.ready = time.time()
 
     # -- inspection ------------------------------------------------------------------------------------------------

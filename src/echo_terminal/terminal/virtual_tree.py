@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from bashkit import Bash, FileSystem
 
@@ -17,17 +17,23 @@ INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that 
 EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
 
 
-def lay_out(files: Mapping[str, File], pristine: Callable[[], Bash], clock: Clock) -> Bash:
-    """A pristine shell with ``files`` put into it. Those outside ``WRITABLE`` are read-only.
+def split(files: Mapping[str, File]) -> tuple[dict[str, File], dict[str, File]]:
+    """The files that commands may change, and those outside ``WRITABLE``, which are read-only.
 
     Raises:
         ValueError: a path that is not absolute.
     """
-    for path in files:
+    own: dict[str, File] = {}
+    fixed: dict[str, File] = {}
+    for path, file in files.items():
         if not path.startswith("/"):
             raise ValueError(f"path of a file must be absolute: {path!r}")
-    own = {p: f for p, f in files.items() if p.startswith(INSIDE)}
-    shell = pristine()
+        (own if path.startswith(INSIDE) else fixed)[path] = file
+    return own, fixed
+
+
+def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clock: Clock) -> None:
+    """Put the files of ``split`` into a pristine shell."""
     fs = shell.fs()
     for folder in dict.fromkeys(path.rpartition("/")[0] for path in own):
         fs.mkdir(folder, recursive=True)
@@ -41,15 +47,15 @@ def lay_out(files: Mapping[str, File], pristine: Callable[[], Bash], clock: Cloc
         if file.link is None and file.mode != 0o644:
             fs.chmod(path, file.mode)
     times = {p: ("link" if f.link else "file", float(f.mtime)) for p, f in own.items() if f.mtime != CLOCK}
-    restore(shell, files, times, clock)
-    return shell
+    restore(shell, fixed, times, clock)
 
 
 def restore(
-    shell: Bash, files: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
+    shell: Bash, fixed: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
 ) -> None:
-    """Mount the read-only ones of ``files``; date paths by ``times`` (path -> kind and seconds)."""
-    _mount(shell, {**SYSTEM, **{p: f for p, f in files.items() if not p.startswith(INSIDE)}})
+    """Mount the read-only files; date paths by ``times`` (path -> kind and seconds)."""
+    for point, content in _mounts(tuple(fixed.items())):
+        shell.mount(point, content, read_only=True)
     lines = []
     for path, (kind, seconds) in times.items():
         if kind == "link":
@@ -94,13 +100,13 @@ def _stamp(fs: FileSystem, path: str) -> float:
     return next(e["metadata"]["modified"] for e in fs.read_dir(parent or "/") if e["name"] == name)
 
 
-def _mount(shell: Bash, fixed: Mapping[str, File]) -> None:
+@functools.lru_cache(maxsize=64)
+def _mounts(fixed: tuple[tuple[str, File], ...]) -> list[tuple[str, FileSystem]]:
     groups: dict[str, list[tuple[str, File]]] = {"/usr/local": []}
-    for path, file in sorted(fixed.items()):
+    for path, file in sorted({**SYSTEM, **dict(fixed)}.items()):
         point = "/usr/local" if path.startswith("/usr/local/") else "/" + path.split("/")[1]
         groups.setdefault(point, []).append((path[len(point) :], file))
-    for point, content in groups.items():
-        shell.mount(point, _read_only(tuple(content)), read_only=True)
+    return [(point, _read_only(tuple(content))) for point, content in groups.items()]
 
 
 @functools.lru_cache(maxsize=64)

@@ -47,7 +47,7 @@ from echo_terminal.terminal.shims import (
     xz,
     zipping,
 )
-from echo_terminal.terminal.shims.call import Call, Clock, UsageError
+from echo_terminal.terminal.shims.call import Call, Clock, Typed, UsageError
 from echo_terminal.terminal.shims.limits import DEEPEST, ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.shims.piping import OWN
 from echo_terminal.terminal.shims.watching import watched
@@ -129,6 +129,9 @@ PLAIN: Mapping[str, Program] = {
 }
 
 
+Callback = Callable[[BuiltinContext | Typed], BuiltinResult]
+
+
 class _Helper:
     """A thread that runs one job at a time for whoever took it from ``_idle``; two bare locks are all that a
     hand-over costs."""
@@ -173,9 +176,7 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(
-    clock: Clock, draw: small.Draw, limits: Limits
-) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
+def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callback]:
     """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
     on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf, "sqlite3": database.program(limits)}
 
@@ -218,7 +219,7 @@ def programs(
     on_files["awk"] = awk.program(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
     on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
-    table: dict[str, Callable[[BuiltinContext], BuiltinResult]] = {}
+    table: dict[str, Callback] = {}
     for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
         table |= {
             name: callback(within(limits, program), clock, files=uses) for name, program in group.items()
@@ -241,14 +242,13 @@ def within(limits: Limits, program: Program) -> Program:
     return run
 
 
-def callback(
-    program: Program, clock: Clock, *, files: bool | None
-) -> Callable[[BuiltinContext], BuiltinResult]:
+def callback(program: Program, clock: Clock, *, files: bool | None) -> Callback:
     """What bashkit calls for a program; ``files``: does it look at files (None: at those that its words name)?"""
 
-    def run(context: BuiltinContext) -> BuiltinResult:
+    def run(context: BuiltinContext | Typed) -> BuiltinResult:
         call = Call.of(context, clock)
-        if files or (files is None and any(word[:1] != "-" for word in call.argv)):
+        looks = files or (files is None and any(word[:1] != "-" for word in call.argv))
+        if looks and not isinstance(context, Typed):
             _with_files(program, call)
         else:
             _run(program, call)

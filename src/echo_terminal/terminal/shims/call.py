@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bashkit import BuiltinContext, FileSystem
 
@@ -78,6 +79,17 @@ class Clock:
         return modified if modified >= self.ready and modified not in self.kept else self.shown(modified)
 
 
+class Typed(NamedTuple):
+    """What ``BuiltinContext`` tells of a call, for one that bashkit takes no part in."""
+
+    name: str
+    argv: list[str]
+    stdin: str | None
+    env: dict[str, str]
+    cwd: str
+    fs: FileSystem
+
+
 @dataclass
 class Call:
     """One run of a program."""
@@ -94,7 +106,7 @@ class Call:
     code: int = 0
 
     @classmethod
-    def of(cls, context: BuiltinContext, clock: Clock) -> Call:
+    def of(cls, context: BuiltinContext | Typed, clock: Clock) -> Call:
         """The call that bashkit describes."""
         return cls(
             context.name,

@@ -87,6 +87,8 @@ def ls(call: Call) -> None:
     style, words = _style(call)
     files: list[Item] = []
     folders: list[Item] = []
+    if style is PLAIN and len(words) < 2 and _lone(call, words):  # the commonest case, at the least cost
+        return
     follow = style.has("L") or style.has("H") or not (style.layout == "l" or style.mark == "F")
     for word in words or ["."]:
         if follow and word and not style.has("d"):  # the commonest case in one look
@@ -114,6 +116,21 @@ def ls(call: Call) -> None:
         _folder(call, style, item, head=several, gap=position > 0 or bool(files))
 
 
+def _lone(call: Call, words: list[str]) -> bool:
+    """List one folder, if that is what the words name and it may be read."""
+    path = call.path(words[0]) if words else call.cwd
+    meta = call.stat(path)
+    if meta is None or meta.kind != "directory" or not meta.readable or words == [""]:
+        return False
+    _names(call, path)
+    return True
+
+
+def _names(call: Call, path: str) -> None:
+    names = sorted((entry["name"] for entry in call.fs.read_dir(path)), key=str.encode)
+    call.out.extend(f"{name}\n" for name in names if not name.startswith("."))
+
+
 def merged(call: Call) -> None:
     """``ls 2>&1``: what is missing is said before anything is listed."""
     call.name = "ls"
@@ -135,9 +152,8 @@ def _folder(call: Call, style: Style, item: Item, *, head: bool, gap: bool) -> N
         call.line("")
     if head:
         call.line(f"{item.name}:")
-    if style == PLAIN:
-        names = sorted((entry["name"] for entry in call.fs.read_dir(item.path)), key=str.encode)
-        call.out.extend(f"{name}\n" for name in names if not name.startswith("."))
+    if style is PLAIN:
+        _names(call, item.path)
         return
     children = call.children(item.path)
     items = [Item(n, posixpath.join(item.path, n), m) for n, m in children.items() if _visible(style, n)]

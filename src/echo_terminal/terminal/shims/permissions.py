@@ -47,16 +47,23 @@ _SHOWS = re.compile(
 
 
 class Rights:
-    """What of an episode may lack a permission, and how its commands are run for that."""
+    """What of an episode may lack a permission, and how its commands are run for that.
 
-    def __init__(self, files: Mapping[str, File]) -> None:
-        own = tuple(f"{folder}/" for folder in WRITABLE)
+    ``own``: the files of its start that commands may change.
+    """
+
+    def __init__(self, own: Mapping[str, File]) -> None:
         self._names = {
             posixpath.basename(path)
-            for path, file in files.items()
-            if file.link is None and file.mode & 0o600 != 0o600 and path.startswith(own)
+            for path, file in own.items()
+            if file.mode & 0o600 != 0o600 and file.link is None
         }
         self._functions = ""
+
+    @property
+    def wraps(self) -> bool:
+        """Has the shell functions around programs, for the command that runs?"""
+        return self._functions != ""
 
     def applied(self, shell: Bash, command: str) -> str:
         """What to run for a command; functions around the programs that it names are defined in the shell."""

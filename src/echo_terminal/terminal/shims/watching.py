@@ -7,9 +7,6 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 
 from echo_terminal.terminal.shims.limits import TIME, Limits, Stopped
 
@@ -23,14 +20,27 @@ class Late(Stopped):
         super().__init__(TIME)
 
 
-@dataclass(eq=False)
-class _Run:
-    thread: int
-    limits: Limits
-    raised: bool = False
+class watched:
+    """Raise ``Late`` in what runs in this context once ``limits.until`` has passed; a call of C ends first."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.thread, self.raised = limits, threading.get_ident(), False
+
+    def __enter__(self) -> None:
+        if not _watchers:
+            _watchers.append(threading.Thread(target=_watch, name="time", daemon=True))
+            _watchers[0].start()
+        self._number = next(_numbers)
+        _running[self._number] = self
+
+    def __exit__(self, *_: object) -> None:
+        if _running.pop(self._number, None) is None:  # the watcher has it: wait for what it raises
+            while not self.raised:
+                time.sleep(0)
+            _raise(ctypes.c_ulong(self.thread), None)
 
 
-_running: dict[int, _Run] = {}  # whoever takes a run out of it may end it: its program, or the watcher
+_running: dict[int, watched] = {}  # whoever takes a run out of it may end it: its program, or the watcher
 _numbers = itertools.count()
 _watchers: list[threading.Thread] = []
 os.register_at_fork(after_in_child=_watchers.clear)  # threads are not forked
@@ -44,20 +54,3 @@ def _watch() -> None:
             if time.monotonic() > run.limits.until and _running.pop(number, None) is not None:
                 _raise(ctypes.c_ulong(run.thread), ctypes.py_object(Late))
                 run.raised = True
-
-
-@contextmanager
-def watched(limits: Limits) -> Iterator[None]:
-    """Raise ``Late`` in what runs here once ``limits.until`` has passed; a call of C ends first."""
-    if not _watchers:
-        _watchers.append(threading.Thread(target=_watch, name="time", daemon=True))
-        _watchers[0].start()
-    number, run = next(_numbers), _Run(threading.get_ident(), limits)
-    _running[number] = run
-    try:
-        yield
-    finally:
-        if _running.pop(number, None) is None:  # the watcher has it: wait for what it raises
-            while not run.raised:
-                time.sleep(0)
-            _raise(ctypes.c_ulong(run.thread), None)

@@ -1,0 +1,92 @@
+"""Commands that are a name and plain words run beside the shell, and nobody can tell."""
+
+import pytest
+
+from echo_terminal.terminal.reading import read
+from echo_terminal.terminal.terminal import HOME, File, Status
+from echo_terminal.terminal.virtual import VirtualTerminal
+
+NOPE = "ls: cannot access 'nope': No such file or directory\n"
+
+
+@pytest.fixture
+def terminal():
+    engine = VirtualTerminal()
+    engine.reset({f"{HOME}/f.sh": File(b"ls() { echo SOURCED; }\n"), f"{HOME}/d/b": File(b"b\n")}, seed=3)
+    return engine
+
+
+def test_plain_words_need_no_shell(terminal, monkeypatch):
+    monkeypatch.delattr(VirtualTerminal, "_inside")
+    assert terminal.run("ls d").stdout == "b\n"
+    assert terminal.run(" mkdir  -p e/f ").exit_code == 0
+    seen = terminal.run("ls nope")
+    assert (seen.stdout, seen.stderr, seen.exit_code) == ("", NOPE, 2)
+    assert terminal.run("ls").stdout == "d\ne\nf.sh\n"
+    with pytest.raises(AttributeError):
+        terminal.run("ls *")
+
+
+@pytest.mark.parametrize(
+    ("commands", "stdout"),  # of the last one, as bash answers
+    [
+        (["ls() { echo MINE; }", "ls"], "MINE\n"),
+        (["ls() { echo MINE; }", "unset -f ls", "ls"], "d\nf.sh\n"),
+        (["function ls { echo MINE; }", "ls"], "MINE\n"),
+        ([". ./f.sh", "ls"], "SOURCED\n"),
+        (["source f.sh", "ls"], "SOURCED\n"),
+        (['eval "$(cat f.sh)"', "ls"], "SOURCED\n"),
+        (["alias ls='echo ALIAS'", "ls"], "ALIAS\n"),
+        (["bash f.sh", "ls"], "d\nf.sh\n"),
+        (["ls nope", "echo ${PIPESTATUS[0]} $?"], "2 2\n"),
+        (["mkdir e", "cd $_", "pwd"], f"{HOME}/e\n"),
+        (["cd d", "ls"], "b\n"),
+        (["mkdir 'x y' \"z\"w", "cd $_", "cd ..", "ls -d x* z*"], "x y\nzw\n"),
+        (["export A=1; cat d/b > c", "awk 'BEGIN {print ENVIRON[\"A\"]}'"], "1\n"),
+        (["ls nope", "true", "echo $? ${PIPESTATUS[0]}"], "0 0\n"),
+        (["export TIME_STYLE=+%Y", "ls -l d"], "total 4\n-rw-r--r-- 1 user user 2 2024 b\n"),
+    ],
+)
+def test_the_shell_decides_what_a_word_means(terminal, commands, stdout):
+    assert [terminal.run(command) for command in commands][-1].stdout == stdout
+
+
+def test_options_hold_for_programs_beside_the_shell(terminal):
+    terminal.run("set -x")
+    seen = terminal.run("ls d")
+    assert (seen.stdout, seen.stderr) == ("b\n", "++ ls d\n")  # as below ``eval``
+
+
+def test_a_lone_program_over_its_limit_is_stopped_with_what_it_said(terminal):
+    terminal.run("seq 300000 > big")
+    seen = terminal.run("cat big big big")
+    assert (seen.exit_code, seen.status) == (137, Status.KILLED)
+    assert seen.stdout.startswith("1\n2\n3\n")
+    assert terminal.run("cat d/b").stdout == "b\n"
+
+
+def test_what_a_text_tells():
+    assert read("ls -l a.txt").words == ("ls", "-l", "a.txt")
+    assert read("awk '{print $1}' 'a b'\"c d\" \"\"").words == ("awk", "{print $1}", "a bc d", "")
+    for text in ("ls *", "ls ~", 'ls "$a"', "ls|wc", "ls #x", "ls\npwd", "", "ls !$", "ls \\a", "ls 'a"):
+        assert read(text).words == ()
+    for text in ("pwd", "cat *.txt > 'a;b'", "sed -i s/a/b/ x", "sort < a"):
+        assert read(text).lone
+    for text in (
+        "cd d",
+        "cat a; cd",
+        "cat $(cd)",
+        "cat `x`",
+        "x=1 cat",
+        "cat << E\na\nE",
+        "time cat",
+        "tool",
+        "cat &",
+    ):
+        assert not read(text).lone
+    assert read("make all").stores and read("find . -mtime 1").times and not read("find . -name x").times
+    assert read("sleep 1 & wait").child and not read("a && b 2>&1").child
+    assert read("exit 3").leaves and not read("cat exits").leaves
+    assert read("./run.sh").script and read("./run.sh").nests and not read("cat a/b").script
+    assert read("echo a |").refused == ("bash: syntax error: unexpected end of file\n", 2)
+    assert read("x" * 5000) == read("x" * 5000)
