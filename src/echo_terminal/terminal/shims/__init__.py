@@ -33,6 +33,7 @@ from echo_terminal.terminal.shims import (
     listing,
     modes,
     naming,
+    patching,
     people,
     permissions,
     repeating,
@@ -72,6 +73,7 @@ ON_FILES: Mapping[str, Program] = {
     "chown": naming.owner,
     "chgrp": naming.owner,
     "diff": diffing.diff,
+    "patch": patching.patch,
     "zcat": small.zcat,
     f"{OWN}find": finding.find,
     f"{OWN}cksum": hashing.cksum,
@@ -249,7 +251,8 @@ def _run(program: Program, call: Call) -> None:
     try:
         program(call)
     except UsageError as error:
-        call.fail(error.message, error.code)
+        if error.message:
+            call.fail(error.message, error.code)
         if error.hint:
             prefix = f"{call.name}: " if call.name in ("diff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
