@@ -66,7 +66,7 @@ def terminal():
         ("--- x/none\n+++ x/none\n@@ -1 +1 @@\n-x\n+y\n", "patch -p1 < p", LOST, 1, A),
         (UNIFIED, "patch -o - a.txt p", B, 0, A),
         (UNIFIED, "patch -b a.txt p; cat a.txt.orig", f"patching file a.txt\n{A}", 0, B),
-        (UNIFIED.replace("a.txt", f"{HOME}/a.txt"), "patch -p0 < p | head -2",
+        (UNIFIED.replace("a.txt", f"{HOME}/a.txt").replace("b.txt", "none"), "patch -p0 < p | head -2",
          f"Ignoring potentially dangerous file name {HOME}/a.txt\ncan't find file to patch at input line 3\n", 0, A),
     ],
 )  # fmt: skip
