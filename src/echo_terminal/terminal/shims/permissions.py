@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from bashkit import Bash
 
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims.call import Call
-from echo_terminal.terminal.shims.texts import to_keep
+from echo_terminal.terminal.shims.texts import texts, to_keep
 from echo_terminal.terminal.terminal import File
 
 DENIED = "/usr/.denied/"
@@ -26,6 +26,12 @@ _READERS = (
 ).split()
 _WRITERS = ("touch", "truncate")
 _PROGRAM = re.compile(rf"(?<![\w./-])(?:/(?:usr/)?bin/)?({'|'.join((*_READERS, *_WRITERS))})(?![\w./-])")
+_EARLY = re.compile(
+    r"(?<=\|)(\s*)(cat|grep)(?![\w./-])"
+)  # bashkit runs functions of these names before they have input
+_STAYS = re.compile(
+    r"\(\)|\b(?:function|alias|trap)\b"
+)  # words of the command may run once the functions are gone
 _PAST = re.compile(rf"(?<![\w./-])command\s+(?={_PROGRAM.pattern})")  # a function would not be called
 _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operand is no file
 _WORD = r"""(?:"\$\{?\w+\}?"|"[^"$`\n]+"|'[^'\n]+'|[\w./~+-]+)"""
@@ -62,13 +68,18 @@ class Rights:
             return command
         self._learn(command)
         named = self._named(command)
-        if not self._names or not (named or _SPREADS.search(command)) or _SHOWS.search(command):
+        if not self._names or not (named or _spreads(command)) or _SHOWS.search(command):
             return command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
-            self._functions = " ".join(programs)
-            shell.execute_sync("\n".join(_function(name) for name in programs))
+            called = [*((name, name) for name in programs)]
+            if "|" in command:
+                called += [(f"__{name}", name) for name in ("cat", "grep") if name in programs]
+            self._functions = " ".join(name for name, _ in called)
+            shell.execute_sync("\n".join(_function(*names) for names in called))
         text = _changed(_REDIRECTION, self._redirected, _PAST.sub("", command))
+        if programs and "|" in text and _STAYS.search(text) is None:
+            text = _changed(_EARLY, lambda match: f"{match[1]}__{match[2]}", text, texts(text) or ())
         return _changed(_TEST, self._tested, text)
 
     def _learn(self, command: str) -> None:
@@ -100,17 +111,30 @@ class Rights:
         return f'{match[1]}-{match[2]} "$({program} {match[3]})"' if self._meant(match[3]) else match[0]
 
 
-def _changed(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], command: str) -> str:
-    """``pattern.sub``, but nothing begins inside a text that is no command."""
+def _spreads(command: str) -> bool:
+    """May words of the command stand for files that it does not name?"""
+    if _SPREADS.search(command) is None:
+        return False
+    spans = to_keep(command)
+    return any(not any(a <= m.start() < b for a, b in spans) for m in _SPREADS.finditer(command))
+
+
+def _changed(
+    pattern: re.Pattern[str],
+    change: Callable[[re.Match[str]], str],
+    command: str,
+    kept: Sequence[tuple[int, int]] | None = None,
+) -> str:
+    """``pattern.sub``, but nothing begins inside what is kept: by default, inside a text that is no command."""
     if pattern.search(command) is None:
         return command
-    spans = to_keep(command)
+    spans = to_keep(command) if kept is None else kept
     return pattern.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in spans) else change(m), command)
 
 
-def _function(name: str) -> str:
+def _function(called: str, name: str) -> str:
     program = WRITE if name in _WRITERS else READ
-    return f'{name}() {{ eval "command {name} $({program} {name} -- "$@")"; }}'
+    return f'{called}() {{ eval "command {name} $({program} {name} -- "$@")"; }}'
 
 
 def to_read(call: Call) -> None:
