@@ -11,6 +11,7 @@ from typing import Any
 from bashkit import FileSystem
 
 from echo_terminal.terminal.shims.permissions import DENIED
+from echo_terminal.terminal.shims.sed_scripts import refuses
 from echo_terminal.terminal.shims.usage import SED
 
 NO_ENTRY = "No such file or directory"
@@ -205,7 +206,7 @@ def _with_words(text: str, command: str) -> str:
             text,
             flags=re.M,
         )
-    if "sed: -e expression #" in text:
+    if "sed: -e expression #" in text and not refuses(command):
         text = re.sub(
             r"(sed: -e expression #\d+, char )(\d+)(: unknown option to `s')(?:: .*)?$",
             lambda found: f"{found[1]}{int(found[2]) + 1}{found[3]}",

@@ -9,6 +9,7 @@ import re
 
 from echo_terminal.terminal.shims.columns import REGULAR
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.shims.sed_scripts import by_gnu_rules
 from echo_terminal.terminal.shims.texts import outside_texts
 
 _PLACE = r"(?:^|(?<=[|;&({\n]))\s*(?:(?:then|do|else|!)\s+)?"
@@ -21,6 +22,8 @@ _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
     tee = not bytewise(command)
+    if "sed" in command:
+        command = by_gnu_rules(command)
     return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
 
 
