@@ -10,6 +10,7 @@ from typing import Any
 
 from bashkit import FileSystem
 
+from echo_terminal.terminal.shims.coreutils_words import of_coreutils
 from echo_terminal.terminal.shims.permissions import DENIED
 from echo_terminal.terminal.shims.sed_scripts import refuses
 from echo_terminal.terminal.shims.usage import SED
@@ -29,6 +30,7 @@ _COMPLAINTS = (
     r"|unrecognized operand '[^']*'|extra operand '[^']*'|invalid option -- '.'"
     r"|unrecognized option '[^']*'|option requires an argument -- '.'|invalid mode: '[^']*'"
     r"|invalid time interval '[^']*'|you must specify a list of bytes, characters, or fields"
+    r"|invalid (?:body|header|footer) numbering style: '[^']*'"
     r"|fields are numbered from 1|invalid field value '[^']*'|the delimiter must be a single character"
 )
 _TEXTS: tuple[tuple[str, str], ...] = (
@@ -161,6 +163,7 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     text = _with_words(text, command)
     if DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
+    text = of_coreutils(text)
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
     if text.startswith("+") and _OWN_SHELL.search(command) is None:

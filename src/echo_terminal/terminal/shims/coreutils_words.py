@@ -1,0 +1,35 @@
+"""Error texts of coreutils 9.1 where bashkit words them differently, and how they quote names."""
+
+from __future__ import annotations
+
+import re
+
+from echo_terminal.terminal.shims.call import NO_ENTRY, quote
+
+_RULES = tuple((re.compile(pattern, re.M), new) for pattern, new in (
+    (r"^fold: (invalid number of columns: )'-w(\d+)'$", r"fold: \1'-\2'"),
+    (r"^fold: (invalid number of columns: '0')$", r"fold: \1: Numerical result out of range"),
+    (r"^expand: invalid tab size: ('.*')$", r"expand: tab size contains invalid character(s): \1"),
+    (r"^sort: invalid field specification '\d+,(\D.*)': (invalid number after ',')$",
+     r"sort: \2: invalid count at start of '\1'"),
+    (r"^sort: (invalid field specification '.*'): (character offset is zero)$", r"sort: \2: \1"),
+    (r"^sort: multi-character tab '\\(.)'$", r"sort: multi-character tab '\\\\\1'"),
+    (r"^head: (invalid number of (?:lines|bytes): )'-(.*)'$", r"head: \1'\2'"),
+))  # fmt: skip
+_QUOTING = (
+    "cat nl md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum cut od base64 base32 paste "
+    "uniq fold expand unexpand comm shuf join"
+)
+_UNQUOTED = re.compile(
+    rf"^({'|'.join(_QUOTING.split())}|sort: (?:cannot read|read failed|open failed)): (?!'|read error|cannot |failed )"
+    rf"([^\n]*[ !\"$&()*;<=>\[^`|?\\'][^\n]*|[#~][^\n]*)(: (?:{NO_ENTRY}|Is a directory|Permission denied))$",
+    re.M,
+)  # names that a shell would not take as they are
+
+
+def of_coreutils(text: str) -> str:
+    """An error text in the words of coreutils."""
+    if "invalid" in text or "multi-character" in text:
+        for pattern, new in _RULES:
+            text = pattern.sub(new, text)
+    return _UNQUOTED.sub(lambda found: f"{found[1]}: {quote(found[2])}{found[3]}", text)
