@@ -24,6 +24,7 @@ from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock
+from echo_terminal.terminal.shims.jq_words import of_jq
 from echo_terminal.terminal.shims.limits import TIME, Limits
 from echo_terminal.terminal.shims.messages import (
     dangling,
@@ -194,6 +195,8 @@ class VirtualTerminal:
         folders, self._cwd = (self._cwd, shell_state.cwd), shell_state.cwd
         if stderr and len(stderr) <= LONGEST:
             stderr = through_files(real_messages(stderr, command, folders), self._cwd, self._open.fs())
+            if "jq" in command:
+                stderr = of_jq(stderr, command, self._cwd, self._open.fs())
             code = exit_code(stderr, command, code)
         self._code = code
         if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):

@@ -14,6 +14,7 @@ from echo_terminal.terminal.shims.piping import OWN
 from echo_terminal.terminal.shims.sed_reading import Refused, Script
 from echo_terminal.terminal.shims.texts import to_keep
 from echo_terminal.terminal.shims.usage import SED
+from echo_terminal.terminal.shims.words import value, word_spans
 
 _LONG = (
     "quiet silent debug expression= file= follow-symlinks in-place=? line-length= null-data zero-terminated posix "
@@ -25,9 +26,6 @@ _SED = re.compile(
     r"((?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^;&\n|)<>`'\"\\])*)",
     re.S,
 )
-_WORD = re.compile(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s'\"\\])+", re.S)
-_PARTS = re.compile(r"('[^']*')|(\"(?:\\.|[^\"\\])*\")|((?:\\.|[^'\"\\])+)", re.S)  # of a word
-_EXPANDED = re.compile(r"`|(?<!\\)\$[\w({!?@*#-]")
 _ENDS = "$a\\"  # the script that gives a last line its newline
 _HIDDEN = "\0"  # stands for a word that is not known yet
 
@@ -103,8 +101,8 @@ def _found(command: str) -> Iterator[tuple[re.Match[str], str | None]]:
 @functools.lru_cache(1024)
 def _changed(words: str) -> str | None:
     """The words with the texts of scripts rewritten; None where sed would refuse them, or help."""
-    spans = [match.span() for match in _WORD.finditer(words)]
-    known = [_HIDDEN if _expanded(words[a:b]) else _value(words[a:b]) for a, b in spans]
+    spans = word_spans(words)
+    known = [value(words[a:b]) or _HIDDEN for a, b in spans]
     complaint, changes = _judged(tuple(known))
     if complaint is not None or known == ["--help"] or (_ENDS in changes and "-n" not in known):
         return None
@@ -113,24 +111,6 @@ def _changed(words: str) -> str | None:
             if word.endswith(old) and word[: -len(old)] in ("", "-e", "--expression="):
                 words = words[:a] + shlex.quote(word.removesuffix(old) + new) + words[b:]
     return words
-
-
-def _expanded(word: str) -> bool:
-    """Does the shell put something else in the place of a part of the word?"""
-    before = ""
-    for _, double, bare in _PARTS.findall(word):
-        if _EXPANDED.search(double or bare) or (before.endswith("$") and not bare):
-            return True
-        before = bare
-    return False
-
-
-def _value(word: str) -> str:
-    """What the quotes of a word without expansions hold."""
-    return "".join(
-        single[1:-1] + re.sub(r"\\\n|\\([$`\"\\])", r"\1", double[1:-1]) + re.sub(r"\\(.)", r"\1", bare)
-        for single, double, bare in _PARTS.findall(word)
-    )
 
 
 def _judged(argv: tuple[str, ...]) -> tuple[str | None, dict[str, str]]:
