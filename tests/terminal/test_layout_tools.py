@@ -60,3 +60,22 @@ def terminal():
 def test_layout(terminal, command, printed, complaint, code):
     seen = terminal.run(command)
     assert (seen.stdout, seen.stderr, seen.exit_code) == (printed, complaint, code)
+
+
+@pytest.mark.parametrize(
+    ("command", "printed", "complaint", "code"),
+    [
+        ("tail -2 a.txt b.txt", "", "tail: option used in invalid context -- 2\n", 1),
+        ("tail -2 a*", "gamma\ndelta\n", "", 0),
+        ("tail -1 nosuch*", "", "tail: cannot open 'nosuch*' for reading: No such file or directory\n", 1),
+        ("gzip a.txt; gunzip -l a.txt.gz | wc -l", "2\n", "", 0),
+        ("gzip a.txt; zgrep -n mm a.txt.gz; zgrep -c zz a.txt b.txt", "3:gamma\na.txt:0\nb.txt:0\n", "", 1),
+        ("zgrep a nosuch", "", "gzip: nosuch: No such file or directory\n", 2),
+        ("unzip -l nosuch", "", "unzip:  cannot find or open nosuch, nosuch.zip or nosuch.ZIP.\n", 9),
+        ("sort --version | head -1; diff --version | head -1; grep --version | head -1; patch --version | head -1",
+         "sort (GNU coreutils) 9.1\ndiff (GNU diffutils) 3.8\ngrep (GNU grep) 3.8\nGNU patch 2.7.6\n", "", 0),
+    ],
+)  # fmt: skip
+def test_other_forms(terminal, command, printed, complaint, code):
+    seen = terminal.run(command)
+    assert (seen.stdout, seen.stderr, seen.exit_code) == (printed, complaint, code)

@@ -31,7 +31,6 @@ from echo_terminal.terminal.shims.messages import (
     exit_code,
     open_ended,
     real_messages,
-    real_versions,
     syntax_error,
     through_files,
     unclosed,
@@ -39,6 +38,7 @@ from echo_terminal.terminal.shims.messages import (
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.rewording import reworded
 from echo_terminal.terminal.shims.small import Draw
+from echo_terminal.terminal.shims.versions import real_versions
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
     HOME,

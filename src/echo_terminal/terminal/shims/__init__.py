@@ -51,6 +51,7 @@ from echo_terminal.terminal.shims import (
 from echo_terminal.terminal.shims.call import Call, Clock, UsageError
 from echo_terminal.terminal.shims.limits import DEEPEST, ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.versions import VERSIONS
 from echo_terminal.terminal.shims.watching import watched
 
 Program = Callable[[Call], None]
@@ -84,6 +85,7 @@ ON_FILES: Mapping[str, Program] = {
     f"{OWN}find": finding.find,
     f"{OWN}cksum": hashing.cksum,
     f"{OWN}tee": teeing.tee,
+    f"{OWN}tail": columns.tail,
     f"{OWN}tar": archives.tar,
     f"{OWN}gzip": compressing.gzip,
     f"{OWN}gunzip": compressing.gzip,
@@ -216,6 +218,7 @@ def programs(
         return done.stdout, done.exit_code
 
     on_files["awk"] = awk.program(shell)
+    on_files["zgrep"] = compressing.zgrep(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
     on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
     table: dict[str, Callable[[BuiltinContext], BuiltinResult]] = {}
@@ -258,6 +261,9 @@ def callback(
 
 
 def _run(program: Program, call: Call) -> None:
+    if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name.removeprefix(OWN))):
+        call.line(version)
+        return
     try:
         program(call)
     except UsageError as error:

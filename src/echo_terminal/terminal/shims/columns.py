@@ -94,6 +94,24 @@ def _columns(line: bytes) -> int:
     return place
 
 
+def tail(call: Call) -> None:
+    """The form ``tail -N``, which takes one file at most."""
+    call.name, (count, *words) = "tail", call.argv
+    if len(words) > 1:
+        call.fail(f"option used in invalid context -- {count[1]}")
+        return
+    word = words[0] if words else "-"
+    data = content(call, word)
+    if isinstance(data, str):
+        reading = f"error reading {quote(word)}: {data}"
+        call.fail(reading if data == "Is a directory" else f"cannot open {quote(word)} for reading: {data}")
+        return
+    lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
+    call.out.append(
+        b"".join(lines[len(lines) - min(int(count[1:]), len(lines)) :]).decode("utf-8", "replace")
+    )
+
+
 def cut(call: Call) -> None:
     """Print parts of lines."""
     found, words = options(

@@ -254,7 +254,7 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, li
         known = [re.sub(r"^CREATE TABLE (?=['\"])", "CREATE TABLE IF NOT EXISTS ", text) for text in wanted]
         screen.lines.extend(f"{text};\n" for text in known if pattern is None or pattern.search(text))
     elif name == ".import" and len(rest) > 1:
-        _import(call, database, screen, *rest[-2:])
+        _import(call, database, screen, *rest[-2:], comma="--csv" in rest)
     elif name == ".dump":
         screen.lines.extend(["PRAGMA foreign_keys=OFF;\n", *(_plain(text) for text in database.iterdump())])
     elif name not in (".quit", ".exit", ".print"):
@@ -271,13 +271,15 @@ def _plain(text: str) -> str:
     return re.sub(r'^(INSERT INTO) "([A-Za-z_]\w*)" (?=VALUES)', r"\1 \2 ", text) + "\n"
 
 
-def _import(call: Call, database: sqlite3.Connection, screen: Screen, file: str, table: str) -> None:
+def _import(
+    call: Call, database: sqlite3.Connection, screen: Screen, file: str, table: str, *, comma: bool
+) -> None:
     if call.stat(call.path(file)) is None:
         call.err.append(f'Error: cannot open "{file}"\n')
         call.code = 1
         return
     text = call.fs.read_file(call.path(file)).decode("utf-8", "replace")
-    delimiter = screen.separator if len(screen.separator) == 1 else ","
+    delimiter = screen.separator if len(screen.separator) == 1 and not comma else ","
     rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
     quoted = table.replace('"', '""')
     known = database.execute("select 1 from sqlite_schema where name=?", [table]).fetchone()

@@ -171,14 +171,6 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     return text
 
 
-def real_versions(text: str) -> str:
-    """Output of ``--version`` with the names of the programs that bashkit stands for."""
-    text = re.sub(
-        r"Bashkit \S+ \(virtual bash.*\)", "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", text
-    )
-    return re.sub(r"^jq-1\.8$", "jq-1.6", re.sub(r"sed \(bashkit\) \S+", "sed (GNU sed) 4.9", text))
-
-
 def through_files(text: str, cwd: str, fs: FileSystem) -> str:
     """Error texts in which a path that leads through a file is no directory: bashkit says that it is missing."""
 

@@ -51,6 +51,9 @@ _SHORT = re.compile(
     r"((?:^|[;&|({\n])\s*)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
 )
+_TAIL = re.compile(  # with files whose number the words show, or may hide
+    r"((?:^|[;&|({\n])\s*)tail(?=\s+-\d+(?:\s+(?![0-9]*[<>|&])[^\s;&|<>()-][^\s;&|<>()]*){2,}|\s+-\d+\s+[^\s;&|<>()]*[*?])"
+)
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
 _SUMS = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
@@ -77,6 +80,8 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = _SIGNALS.sub(f"{OWN}signals", command)
     if "sum " in command:
         command = own_sums(command)
+    if "tail -" in command and not bytewise(command):
+        command = _TAIL.sub(rf"\1{OWN}tail", command)
     if "find" in command:
         command = own_find(command)
     if tee and "tee" in command:
@@ -102,5 +107,6 @@ def _chosen(match: re.Match[str]) -> str:
         in_file = _TAR_FILE.search(words) is not None
         ours = _TAR_STREAM.search(words) is None and (in_file or not (pipe or _TAR_MODE.match(words)))
     else:
-        ours = _TO_STDOUT.search(words) is None and not pipe and words.strip() != ""
+        lists = re.search(r"(?:^|\s)(?:-\w*l\w*|--list)(?=\s)", words) is not None  # text goes into the pipe
+        ours = _TO_STDOUT.search(words) is None and (lists or not pipe) and words.strip() != ""
     return f"{before}{OWN}{name}{words}{pipe}" if ours else match[0]
