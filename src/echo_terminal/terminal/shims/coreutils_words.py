@@ -15,7 +15,15 @@ _RULES = tuple((re.compile(pattern, re.M), new) for pattern, new in (
     (r"^sort: (invalid field specification '.*'): (character offset is zero)$", r"sort: \2: \1"),
     (r"^sort: multi-character tab '\\(.)'$", r"sort: multi-character tab '\\\\\1'"),
     (r"^head: (invalid number of (?:lines|bytes): )'-(.*)'$", r"head: \1'\2'"),
+    (rf"^(hexdump: .*: {NO_ENTRY})$(?!\nhexdump)", r"\1\nhexdump: all input file arguments failed"),
+    (rf"^strings: (.+): {NO_ENTRY}$", r"strings: '\1': No such file"),
+    (rf"^(bzcat|bunzip2): (?!Can't)(.+): {NO_ENTRY}$", rf"\1: Can't open input file \2: {NO_ENTRY}."),
+    (r"^grep: Parsing error at position \d+: Invalid character class$",
+     "grep: missing terminating ] for character class"),
+    (r"^grep: Parsing error at position \d+: Target of repeat operator is invalid$",
+     "grep: quantifier does not follow a repeatable item"),
 ))  # fmt: skip
+_MAY = re.compile(r"invalid|multi-character|hexdump|strings|bzcat|bunzip2|Parsing error")
 _QUOTING = (
     "cat nl md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum cut od base64 base32 paste "
     "uniq fold expand unexpand comm shuf join"
@@ -29,7 +37,7 @@ _UNQUOTED = re.compile(
 
 def of_coreutils(text: str) -> str:
     """An error text in the words of coreutils."""
-    if "invalid" in text or "multi-character" in text:
+    if _MAY.search(text) is not None:
         for pattern, new in _RULES:
             text = pattern.sub(new, text)
     return _UNQUOTED.sub(lambda found: f"{found[1]}: {quote(found[2])}{found[3]}", text)
