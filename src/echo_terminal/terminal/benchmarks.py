@@ -28,7 +28,13 @@ from echo_terminal.terminal.conformance import (
 from echo_terminal.terminal.sessions import compare_states, generate, states
 from echo_terminal.terminal.terminal import open_terminal
 
-CORPORA = ("bash_corpus", "bash_corpus_2", "bash_corpus_3", "bash_corpus_4")
+CORPORA = (
+    "bash_corpus",
+    "bash_corpus_2",
+    "bash_corpus_3",
+    "bash_corpus_4",
+    "bash_corpus_5b",
+)
 # What oracles of tasks call; the other families are measured without a target of their own.
 TASK_FAMILIES = frozenset(
     {"ls", "cat/head/tail", "grep", "find", "sed", "awk", "sort/uniq/cut/tr/wc", "shell language", "python -c",
