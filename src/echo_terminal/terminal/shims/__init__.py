@@ -115,6 +115,7 @@ ON_NAMED_FILES: Mapping[str, Program] = {
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
     f"{OWN}tr": translating.tr,
+    f"{OWN}grep": small.two_matchers,
     f"{OWN}xargs_code": small.xargs_code,
     f"{OWN}signals": small.signals,
     "yes": small.yes,

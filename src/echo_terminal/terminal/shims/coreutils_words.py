@@ -35,9 +35,19 @@ _UNQUOTED = re.compile(
 )  # names that a shell would not take as they are
 
 
-def of_coreutils(text: str) -> str:
-    """An error text in the words of coreutils."""
+_UNKNOWN = re.compile(r"^(grep: unrecognized option '(--[\w-]+))'$", re.M)
+
+
+def of_coreutils(text: str, command: str) -> str:
+    """An error text in the words of coreutils; the command tells what followed an unknown option of ``grep``."""
+    if "grep: unrecognized" in text:
+        text = _UNKNOWN.sub(lambda m: f"{m[1]}{_value(m[2], command)}'", text)
     if _MAY.search(text) is not None:
         for pattern, new in _RULES:
             text = pattern.sub(new, text)
     return _UNQUOTED.sub(lambda found: f"{found[1]}: {quote(found[2])}{found[3]}", text)
+
+
+def _value(option: str, command: str) -> str:
+    found = re.search(rf"{option}(=[^\s'\"]*)", command)
+    return found[1] if found else ""

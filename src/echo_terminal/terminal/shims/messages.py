@@ -163,7 +163,7 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     text = _with_words(text, command)
     if DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
-    text = of_coreutils(text)
+    text = of_coreutils(text, command)
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
     if text.startswith("+") and _OWN_SHELL.search(command) is None:

@@ -54,6 +54,9 @@ _SHORT = re.compile(
 _TAIL = re.compile(  # with files whose number the words show, or may hide
     r"((?:^|[;&|({\n])\s*)tail(?=\s+-\d+(?:\s+(?![0-9]*[<>|&])[^\s;&|<>()-][^\s;&|<>()]*){2,}|\s+-\d+\s+[^\s;&|<>()]*[*?])"
 )
+_MATCHERS = re.compile(  # two kinds of pattern at once
+    r"((?:^|[;&|({\n])\s*)grep(?=\s+(?:-\w*(?:[EFG]\w*P|P\w*[EFG])\w*|-([EFGP])\s+-(?!\2)[EFGP])\s)"
+)
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
 _SUMS = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
@@ -82,6 +85,8 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = own_sums(command)
     if "tail -" in command and not bytewise(command):
         command = _TAIL.sub(rf"\1{OWN}tail", command)
+    if "grep -" in command:
+        command = _MATCHERS.sub(rf"\1{OWN}grep", command)
     if "find" in command:
         command = own_find(command)
     if tee and "tee" in command:
