@@ -41,6 +41,8 @@ def run():
          "touch: cannot touch 'd/n': Permission denied\nbash: d/n: Permission denied\n", 0),
         ("chmod 000 d; cat d/run", "", "cat: d/run: Permission denied\n", 1),
         ("find . -type f -exec md5sum {} + | wc -l", "3\n", "md5sum: ./secret: Permission denied\n", 0),
+        ("cat *.txt | sed 's/a$/A/' | cat -n", "     1\talphA\n     2\tbetA\n", "", 0),
+        ("sed 's/ *$//' a.t* | grep -c a", "2\n", "", 0),
     ],
 )  # fmt: skip
 def test_permissions(run, command, printed, complaint, code):

@@ -34,6 +34,7 @@ CORPORA = (
     "bash_corpus_3",
     "bash_corpus_4",
     "bash_corpus_5a",
+    "bash_corpus_5b",
 )
 # What oracles of tasks call; the other families are measured without a target of their own.
 TASK_FAMILIES = frozenset(

@@ -30,11 +30,13 @@ from echo_terminal.terminal.shims import callback, programs
 from echo_terminal.terminal.shims.call import Clock, Typed
 from echo_terminal.terminal.shims.context import in_context
 from echo_terminal.terminal.shims.grammar import open_ended, syntax_error, warnings
+from echo_terminal.terminal.shims.jq_words import of_jq
 from echo_terminal.terminal.shims.limits import TIME, Limits
-from echo_terminal.terminal.shims.messages import exit_code, real_messages, real_versions
+from echo_terminal.terminal.shims.messages import exit_code, real_messages
 from echo_terminal.terminal.shims.permissions import Rights
 from echo_terminal.terminal.shims.small import Draw
 from echo_terminal.terminal.shims.tracing import real_trace
+from echo_terminal.terminal.shims.versions import real_versions
 from echo_terminal.terminal.shims.xargs import FUNCTION, RUN
 from echo_terminal.terminal.terminal import (
     ENVIRONMENT,
@@ -185,6 +187,7 @@ class VirtualTerminal:
             stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
             stderr = real_messages(stderr, command, (before, self._cwd))
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
+            stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
             code = exit_code(stderr, command, code)
         stderr = warnings(command, line) + stderr
         self._code = code

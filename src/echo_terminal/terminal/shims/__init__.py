@@ -29,18 +29,24 @@ from echo_terminal.terminal.shims import (
     ending,
     expressions,
     files,
+    filling,
     finding,
     hashing,
+    joining,
     kinds,
     listing,
     modes,
     naming,
     opening,
+    patching,
     people,
     permissions,
     refusing,
     repeating,
+    sed_scripts,
     small,
+    splitting,
+    tabling,
     teeing,
     translating,
     xargs,
@@ -50,6 +56,7 @@ from echo_terminal.terminal.shims import (
 from echo_terminal.terminal.shims.call import Call, Clock, Typed, UsageError
 from echo_terminal.terminal.shims.limits import DEEPEST, ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.versions import VERSIONS
 from echo_terminal.terminal.shims.watching import watched
 
 Program = Callable[[Call], None]
@@ -77,7 +84,9 @@ ON_FILES: Mapping[str, Program] = {
     "chown": naming.owner,
     "chgrp": naming.owner,
     "diff": diffing.diff,
+    "patch": patching.patch,
     "zcat": small.zcat,
+    f"{OWN}sed": sed_scripts.sed,
     f"{OWN}find": finding.find,
     f"{OWN}cksum": hashing.cksum,
     f"{OWN}tee": teeing.tee,
@@ -108,10 +117,15 @@ ON_NAMED_FILES: Mapping[str, Program] = {
     "bc": bc.bc,
     "uniq": repeating.uniq,
     "cmp": repeating.cmp,
+    "join": joining.join,
+    "split": splitting.split,
+    "fmt": filling.fmt,
+    "column": tabling.column,
 }
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
     f"{OWN}tr": translating.tr,
+    f"{OWN}grep": small.two_matchers,
     f"{OWN}signals": small.signals,
     "yes": small.yes,
     "curl": small.curl,
@@ -217,6 +231,7 @@ def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callba
         return done.stdout, done.exit_code
 
     on_files["awk"] = awk.program(shell)
+    on_files["zgrep"] = compressing.zgrep(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
     on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
     table: dict[str, Callback] = {}
@@ -258,10 +273,14 @@ def callback(program: Program, clock: Clock, *, files: bool | None) -> Callback:
 
 
 def _run(program: Program, call: Call) -> None:
+    if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name.removeprefix(OWN))):
+        call.out.append(version)
+        return
     try:
         program(call)
     except UsageError as error:
-        call.fail(error.message, error.code)
+        if error.message:
+            call.fail(error.message, error.code)
         if error.hint:
             prefix = f"{call.name}: " if call.name in ("diff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")

@@ -34,7 +34,9 @@ def wc(call: Call) -> None:
     regular = REGULAR in call.argv
     call.argv = [word for word in call.argv if word != REGULAR]
     found, words = options(call, "clLmw", ["bytes", "chars", "lines", "words", "max-line-length"])
-    letters = {{"--max-line-length": "L", "--chars": "m"}.get(o, o.lstrip("-")[0]) for o, _ in found}
+    letters = {
+        {"--max-line-length": "L", "--chars": "m", "--bytes": "c"}.get(o, o.lstrip("-")[0]) for o, _ in found
+    }
     kinds = [letter for letter in "lwmcL" if letter in (letters or set("lwc"))]
     texts = [(word, content(call, word)) for word in words or ["-"]]
     width = _width(texts, kinds, regular or bool(words and "-" not in words))

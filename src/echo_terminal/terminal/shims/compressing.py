@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip as codec
 import io
 import posixpath
+import shlex
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, Meta, UsageError, options
+from echo_terminal.terminal.shims.columns import content
 from echo_terminal.terminal.shims.packing import PIECE, unpacked
 
 _LONG = {
@@ -47,6 +50,49 @@ def gzip(call: Call) -> None:
             call.line(line)
         if totals.files > 1:
             call.line(_listed(totals.packed, totals.plain, totals.packed, "(totals)"))
+
+
+def zgrep(shell: Callable[[Call, str, str], tuple[str, int]]) -> Callable[[Call], None]:
+    """``zgrep``: ``grep`` on what files hold, compressed or not; ``shell`` runs a command with standard input."""
+
+    def run(call: Call) -> None:
+        words = list(call.argv)
+        flags = [word for word in words if word.startswith("-") and word != "-"]
+        plain = [word for word in words if word not in flags]
+        if not plain:
+            call.err.append("Usage: zgrep [OPTION]... [-e] PATTERN [FILE]...\n")
+            call.code = 2
+            return
+        pattern, *names = plain
+        call.code, codes = 1, []
+        for name in names or ["-"]:
+            data = (
+                content(call, name)
+                if name == "-" or call.stat(call.path(name))
+                else content(call, f"{name}.gz")
+            )
+            if isinstance(data, str):
+                call.err.append(
+                    f"gzip: {name}: {data}\n"
+                    if data != "Is a directory"
+                    else f"gzip: {name} is a directory -- ignored\n"
+                )
+                codes.append(2)
+                data = b""
+            if data[:2] == b"\x1f\x8b":
+                data = unpacked(codec.open(io.BytesIO(data)))
+            label = ["-H", f"--label={name}"] if len(names) > 1 and "-h" not in flags else []
+            command = " ".join(shlex.quote(word) for word in ["grep", *label, *flags, "-e", pattern])
+            out, code = shell(
+                call, command if data else f"{command} < /dev/null", data.decode("utf-8", "replace")
+            )
+            call.out.append(out)
+            codes.append(code)
+        call.code = (
+            max(code for code in codes if code != 1) if any(c > 1 for c in codes) else int(0 not in codes)
+        )
+
+    return run
 
 
 def _one(call: Call, word: str, flags: set[str], totals: Totals) -> None:

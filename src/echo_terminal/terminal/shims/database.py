@@ -8,33 +8,24 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+import posixpath
 import random
 import re
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from echo_terminal.terminal.shims.call import Call
+from echo_terminal.terminal.shims.files import refusal
 from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.shims.limits import ROOM, TIME, Limits, Stopped
+from echo_terminal.terminal.shims.sql_screens import MODES, SHOWN, Screen, pointer
 from echo_terminal.terminal.terminal import CLOCK
 
 BYTES = 64 << 20
+VERSION = "3.40.1 2022-12-28 14:03:47 df5c253c0b3dd24916e4ec7cf77d3db5294cc9fd45ae7b9c5e82ad8197f3alt1"
 CELLS = 2_000_000  # values that one statement may give
-
-
-@dataclass
-class Screen:
-    """How results are written."""
-
-    mode: str = "list"
-    separator: str = "|"
-    header: bool = False
-    null: str = ""
-    lines: list[str] = field(default_factory=list)
 
 
 def program(limits: Limits) -> Callable[[Call], None]:
@@ -49,15 +40,21 @@ def sqlite(call: Call, limits: Limits) -> None:
         Stopped: the time is over, or a statement gives too much.
     """
     screen, words = Screen(), list(call.argv)
+    first: list[str] = []
     while words and words[0].startswith("-"):
         word = words.pop(0).lstrip("-")
         if word in ("header", "noheader"):
             screen.header = word == "header"
-        elif word in ("csv", "json", "line", "column", "list", "tabs", "markdown", "box", "table"):
-            _mode(screen, word)
-        elif word in ("separator", "nullvalue", "cmd") and words:
+        elif word in SHOWN:
+            screen.choose(word)
+        elif word in ("separator", "nullvalue") and words:
+            setattr(screen, {"separator": "separator"}.get(word, "null"), words.pop(0))
+        elif word in ("cmd", "init") and words:
             value = words.pop(0)
-            setattr(screen, {"separator": "separator", "nullvalue": "null"}.get(word, "mode"), value)
+            first += [value] if word == "cmd" else []
+        elif word == "version":
+            call.line(VERSION)
+            return
         elif word not in ("bail", "batch", "readonly"):
             call.err.append(f"sqlite3: Error: unknown option: -{word}\nUse -help for a list of options.\n")
             call.code = 1
@@ -66,6 +63,11 @@ def sqlite(call: Call, limits: Limits) -> None:
     database = sqlite3.connect(":memory:", isolation_level=None)
     path = call.path(name)
     stored = b""
+    kind = call.stat(path)
+    if name != ":memory:" and (kind.kind != "file" if kind is not None else _closed(call, path)):
+        call.err.append(f'Error: unable to open database "{name}": unable to open database file\n')
+        call.code = 1
+        return
     if name != ":memory:" and call.stat(path) is not None:
         stored = call.fs.read_file(path)
         database.deserialize(stored) if stored else None
@@ -74,7 +76,7 @@ def sqlite(call: Call, limits: Limits) -> None:
     database.set_authorizer(_allow)
     _stand_still(database)
     script = bool(inputs)
-    for text in inputs or [call.stdin]:
+    for text in [*first, *(inputs or [call.stdin])]:
         if not _run_text(call, database, screen, text, script, limits):
             break
     call.out.extend(screen.lines)
@@ -85,6 +87,11 @@ def sqlite(call: Call, limits: Limits) -> None:
             if content != stored:
                 call.fs.write_file(path, content)
     database.close()
+
+
+def _closed(call: Call, path: str) -> bool:
+    """Can no file be made there?"""
+    return bool(refusal(call, path)) or not call.is_folder(posixpath.dirname(path))
 
 
 def _stand_still(database: sqlite3.Connection) -> None:
@@ -123,11 +130,6 @@ def _allow(action: int, *_: object) -> int:
     )
 
 
-def _mode(screen: Screen, mode: str) -> None:
-    screen.mode = {"tabs": "list"}.get(mode, mode)
-    screen.separator = {"tabs": "\t", "csv": ","}.get(mode, screen.separator)
-
-
 def _run_text(
     call: Call, database: sqlite3.Connection, screen: Screen, text: str, script: bool, limits: Limits
 ) -> bool:
@@ -136,15 +138,16 @@ def _run_text(
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if not waiting.strip() and line.startswith("."):
-            _dot(call, database, screen, line)
+            _dot(call, database, screen, line, limits)
             continue
         if not waiting.strip():
             first = number
         waiting += line + "\n"
         while (place := _complete(waiting)) is not None or (number == len(lines) and waiting.strip()):
             statement, waiting = (waiting[:place], waiting[place:]) if place is not None else (waiting, "")
+            rest = "".join([waiting, *(f"{later}\n" for later in lines[number:])]) if script else waiting
             if (
-                not _statement(call, database, screen, statement, None if script else first, limits)
+                not _statement(call, database, screen, statement, rest, None if script else first, limits)
                 and script
             ):
                 return False
@@ -159,8 +162,15 @@ def _complete(text: str) -> int | None:
 
 
 def _statement(
-    call: Call, database: sqlite3.Connection, screen: Screen, text: str, line: int | None, limits: Limits
+    call: Call,
+    database: sqlite3.Connection,
+    screen: Screen,
+    text: str,
+    rest: str,
+    line: int | None,
+    limits: Limits,
 ) -> bool:
+    """Run one statement; ``rest`` is what follows it, ``line`` where it began, None on the command line."""
     if not text.strip().rstrip(";").strip():
         return True
     try:
@@ -172,16 +182,15 @@ def _statement(
     except sqlite3.Error as error:
         if time.monotonic() > limits.until:
             raise Stopped(TIME) from None
-        call.code = 1 if line is not None else _complain(call, error, text)
+        arrow = pointer(database, error, text + rest)
+        call.code = 1 if line is not None else _complain(call, error, arrow)
         if line is not None:
             kind = "Parse" if isinstance(error, sqlite3.OperationalError) else "Runtime"
             code = f" ({error.sqlite_errorcode & 0xFF})" if kind == "Runtime" else ""
-            call.err.append(
-                f"{kind} error near line {line}: {error}{code}\n{_pointer(error, text) if not code else ''}"
-            )
+            call.err.append(f"{kind} error near line {line}: {error}{code}\n{arrow if not code else ''}")
         return False
     if names:
-        _show(screen, names, rows)
+        screen.show(names, rows)
     return True
 
 
@@ -196,71 +205,35 @@ def _rows(cursor: sqlite3.Cursor, limits: Limits) -> list[tuple[object, ...]]:
     return found
 
 
-def _complain(call: Call, error: Exception, text: str) -> int:
+def _complain(call: Call, error: Exception, arrow: str) -> int:
     code = getattr(error, "sqlite_errorcode", 1) & 0xFF
     if code == sqlite3.SQLITE_CONSTRAINT:
         call.err.append(f"Error: stepping, {error} ({code})\n")
         return code
-    call.err.append(f"Error: in prepare, {error}\n{_pointer(error, text)}")
+    call.err.append(f"Error: in prepare, {str(error).replace(chr(10), '')}\n{arrow}")
     return 1
 
 
-def _pointer(error: Exception, text: str) -> str:
-    """The statement and an arrow under the word that SQLite stumbled over."""
-    match = re.match(r'near "(.*?)": syntax error', str(error), re.S)
-    shown = " ".join(text.strip().rstrip(";").split("\n"))
-    if match is None or match[1] not in shown:
-        return ""
-    place = shown.index(match[1])
-    arrow = "^--- error here" if place < 25 else "error here ---^"
-    indent = place if place < 25 else place - 14
-    return f"  {shown}\n  {' ' * indent}{arrow}\n"
-
-
-def _text(screen: Screen, value: object) -> str:
-    if value is None:
-        return screen.null
-    if isinstance(value, float):
-        text = f"{value:.15g}"
-        return text if any(c in text for c in ".einf") else text + ".0"
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _show(screen: Screen, names: list[str], rows: list[tuple[object, ...]]) -> None:
-    cells = [[_text(screen, value) for value in row] for row in rows]
-    if screen.mode == "json":
-        if rows:
-            items = [
-                json.dumps(dict(zip(names, r, strict=True)), separators=(",", ":"), ensure_ascii=False)
-                for r in rows
-            ]
-            screen.lines.append("[" + ",\n".join(items) + "]\n")
-    elif screen.mode == "csv":
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\r\n").writerows([names, *cells] if screen.header and rows else cells)
-        screen.lines.append(out.getvalue())
-    elif screen.mode == "line":
-        width = max(len(name) for name in names)
-        blocks = ["".join(f"{n:>{width}} = {c}\n" for n, c in zip(names, row, strict=True)) for row in cells]
-        screen.lines.append("\n".join(blocks))
-    elif screen.mode == "column" and cells:
-        wide = [max(len(row[n]) for row in [names, *cells]) for n in range(len(names))]
-        table = [names, ["-" * w for w in wide], *cells] if screen.header else cells
-        screen.lines.extend(
-            "  ".join(c.ljust(w) for c, w in zip(row, wide, strict=True)) + "\n" for row in table
-        )
-    else:
-        table = [names, *cells] if screen.header and rows else cells
-        screen.lines.extend(screen.separator.join(row) + "\n" for row in table)
-
-
-def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str) -> None:
+def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, limits: Limits) -> None:
     words = [a or b or c for a, b, c in re.findall(r"\"([^\"]*)\"|'([^']*)'|(\S+)", line)]
     name, *rest = words
     if name in (".header", ".headers"):
         screen.header = rest[:1] == ["on"]
+    elif name == ".mode" and rest and rest[0] in MODES.split():
+        screen.choose(rest[0])
     elif name == ".mode" and rest:
-        _mode(screen, rest[0])
+        call.err.append(f"Error: mode should be one of: {MODES}\n")
+        call.code = 1
+    elif name == ".read" and rest:
+        if call.stat(call.path(rest[0])) is None:
+            call.err.append(f'Error: cannot open "{rest[0]}"\n')
+            call.code = 1
+        else:
+            text = call.fs.read_file(call.path(rest[0])).decode("utf-8", "replace")
+            _run_text(call, database, screen, text, False, limits)
+    elif name in (".indexes", ".indices"):
+        sql = "select name from sqlite_schema where type='index' and name not like 'sqlite_%' order by 1"
+        screen.lines.extend(f"{row[0]}\n" for row in database.execute(sql))
     elif name == ".separator" and rest:
         screen.separator = rest[0].encode().decode("unicode_escape")
     elif name == ".nullvalue" and rest:
@@ -273,12 +246,17 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str) ->
     elif name == ".schema":
         sql = "select sql from sqlite_schema where sql is not null and name not like 'sqlite_%'"
         wanted = [row[0] for row in database.execute(sql)]
-        pattern = re.compile(rf"create \w+ [\"'`]?{re.escape(rest[0])}\b", re.I) if rest else None
-        screen.lines.extend(f"{text};\n" for text in wanted if pattern is None or pattern.search(text))
+        pattern = (
+            re.compile(rf"create \w+ (?:if not exists )?[\"'`]?{re.escape(rest[0])}\b", re.I)
+            if rest
+            else None
+        )
+        known = [re.sub(r"^CREATE TABLE (?=['\"])", "CREATE TABLE IF NOT EXISTS ", text) for text in wanted]
+        screen.lines.extend(f"{text};\n" for text in known if pattern is None or pattern.search(text))
     elif name == ".import" and len(rest) > 1:
-        _import(call, database, screen, *rest[-2:])
+        _import(call, database, screen, *rest[-2:], comma="--csv" in rest)
     elif name == ".dump":
-        screen.lines.extend(["PRAGMA foreign_keys=OFF;\n", *(f"{text}\n" for text in database.iterdump())])
+        screen.lines.extend(["PRAGMA foreign_keys=OFF;\n", *(_plain(text) for text in database.iterdump())])
     elif name not in (".quit", ".exit", ".print"):
         call.err.append(
             f'Error: unknown command or invalid arguments:  "{name[1:]}". Enter ".help" for help\n'
@@ -288,18 +266,26 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str) ->
         screen.lines.append(" ".join(rest) + "\n")
 
 
-def _import(call: Call, database: sqlite3.Connection, screen: Screen, file: str, table: str) -> None:
+def _plain(text: str) -> str:
+    """A line of a dump; only odd names of tables are in quotes."""
+    return re.sub(r'^(INSERT INTO) "([A-Za-z_]\w*)" (?=VALUES)', r"\1 \2 ", text) + "\n"
+
+
+def _import(
+    call: Call, database: sqlite3.Connection, screen: Screen, file: str, table: str, *, comma: bool
+) -> None:
     if call.stat(call.path(file)) is None:
         call.err.append(f'Error: cannot open "{file}"\n')
         call.code = 1
         return
     text = call.fs.read_file(call.path(file)).decode("utf-8", "replace")
-    delimiter = screen.separator if len(screen.separator) == 1 else ","
+    delimiter = screen.separator if len(screen.separator) == 1 and not comma else ","
     rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
     quoted = table.replace('"', '""')
     known = database.execute("select 1 from sqlite_schema where name=?", [table]).fetchone()
     if known is None and rows:
-        columns = ", ".join('"' + name.replace('"', '""') + '" TEXT' for name in rows.pop(0))
-        database.execute(f'create table "{quoted}"({columns})')
+        names = ['"' + name.replace('"', '""') + '" TEXT' for name in rows.pop(0)]
+        columns = ",\n ".join(", ".join(names[n : n + 4]) for n in range(0, len(names), 4))
+        database.execute(f'CREATE TABLE "{quoted}"(\n{columns})')
     for row in rows:
         database.execute(f'insert into "{quoted}" values({",".join("?" * len(row))})', row)

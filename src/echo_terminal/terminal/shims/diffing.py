@@ -20,7 +20,7 @@ LONG = (
 LETTERS = {
     "brief": "q", "report-identical-files": "s", "recursive": "r", "ignore-case": "i", "ignore-all-space": "w",
     "ignore-space-change": "b", "ignore-blank-lines": "B", "ignore-trailing-space": "Z", "side-by-side": "y",
-    "new-file": "N", "text": "a",
+    "new-file": "N", "text": "a", "strip-trailing-cr": "R",
 }  # fmt: skip
 NO_NEWLINE = "\\ No newline at end of file"
 
@@ -62,8 +62,10 @@ def diff(call: Call) -> None:
                 raise UsageError(f"invalid context length '{value}'", 2)
             context = int(value) if value else context
         elif name in ("W", "width"):
-            narrow(value if value.isdigit() else "")
-            width = int(value) if value.isdigit() else 130
+            if not value.isdigit() or int(value) == 0:
+                raise UsageError(f"invalid width '{value}'", 2)
+            narrow(value)
+            width = int(value)
         elif name in ("L", "label"):
             labels.append(value)
         elif name in ("e", "n", "ed", "rcs"):
@@ -117,6 +119,8 @@ def _side(call: Call, word: str, style: Style) -> Side | None:
         if b"\0" in data and "a" not in style.letters:
             return Side(word, ["\0", data.decode("latin-1")], True, time)
         text = data.decode("utf-8", "replace")
+    if "R" in style.letters:
+        text = text.replace("\r\n", "\n")
     lines = text.split("\n")
     ended = lines[-1] == ""
     return Side(word, lines[:-1] if ended else lines, ended or not text, time)
@@ -340,11 +344,5 @@ def _side_by_side(call: Call, style: Style, left: Side, right: Side, changes: li
 
 
 def _tabs(start: int, end: int) -> str:
-    text = ""
-    while start < end:
-        stop = start + 8 - start % 8
-        if stop <= end:
-            text, start = text + "\t", stop
-        else:
-            text, start = text + " ", start + 1
-    return text
+    tabs = max(0, end // 8 - start // 8)
+    return "\t" * tabs + " " * (end - (end // 8 * 8 if tabs else start))

@@ -8,10 +8,12 @@ from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from echo_terminal.terminal.shims.call import shown
+from echo_terminal.terminal.shims.coreutils_words import of_coreutils
 from echo_terminal.terminal.shims.dash import dash_words
 from echo_terminal.terminal.shims.grammar import sourced, without_repeats
 from echo_terminal.terminal.shims.opening import FIXED, SAME, real_names
 from echo_terminal.terminal.shims.permissions import DENIED
+from echo_terminal.terminal.shims.sed_scripts import refuses
 from echo_terminal.terminal.shims.starting import started
 from echo_terminal.terminal.shims.usage import BASH, SED
 
@@ -30,6 +32,7 @@ _COMPLAINTS = (
     r"|unrecognized operand '[^']*'|extra operand '[^']*'|invalid option -- '.'"
     r"|unrecognized option '[^']*'|option requires an argument -- '.'|invalid mode: '[^']*'"
     r"|invalid time interval '[^']*'|you must specify a list of bytes, characters, or fields"
+    r"|invalid (?:body|header|footer) numbering style: '[^']*'"
     r"|fields are numbered from 1|invalid field value '[^']*'|the delimiter must be a single character"
 )
 _TEXTS: tuple[tuple[str, str], ...] = (
@@ -68,7 +71,6 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^uniq: (.+): Is a directory$", r"uniq: error reading '\1'"),
     (rf"^rev: (?!cannot )(.+): {NO_ENTRY}$", rf"rev: cannot open \1: {NO_ENTRY}"),
     (r"^truncate: invalid number in size ('.*')$", r"truncate: Invalid number: \1"),
-    (r"^patch: no valid diff found in input$", "patch: **** Only garbage was found in the patch input."),
     (r"^(xargs: (?:invalid option|option requires|unrecognized option|invalid number|value ).*)$(?!\n.*Try ')",
      r"\1\nTry 'xargs --help' for more information."),
     (r"^timeout: missing (?:operand|command)\nUsage: .*$", "Try 'timeout --help' for more information."),
@@ -183,7 +185,7 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         text = dash_words(text, command)
     if ": line " in text:
         text = sourced(text, command).replace("-c: line 1: `:;", "-c: line 1: `")
-    text = _NAMES.sub(lambda m: f"{m[1]}{shown(m[2])}{m[3]}", text)
+    text = of_coreutils(_NAMES.sub(lambda m: f"{m[1]}{shown(m[2])}{m[3]}", text), command)
     if FIXED in text or SAME in text:
         text = real_names(text)
     if "syntax error near" in text:
@@ -193,32 +195,9 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     return text
 
 
-def real_versions(text: str) -> str:
-    """Output of ``--version`` with the names of the programs that bashkit stands for."""
-    text = re.sub(
-        r"Bashkit \S+ \(virtual bash.*\)", "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", text
-    )
-    return re.sub(r"sed \(bashkit\) \S+", "sed (GNU sed) 4.9", text)
-
-
 def _with_words(text: str, command: str) -> str:
     """The texts that repeat words of the command line which bashkit leaves out."""
-    if "jq: error: " in text and (m := re.search(r"\bjq (?:-\S+ )*(['\"]?)(.*?)\1(?: |$)", command)):
-        program, end = m[2], "jq: 1 compile error"
-        unexpected = "syntax error, unexpected $end (Unix shell quoting issues?) at <top-level>, line 1:"
-        text = re.sub(
-            r"^jq: error: (?:expected closing bracket|unexpected end.*)$",
-            lambda _: f"jq: error: {unexpected}\n{program}{' ' * (len(program) - 1)}\n{end}",
-            text,
-            flags=re.M,
-        )
-        text = re.sub(
-            r"^(jq: error: \w+/\d+ is not defined)$",
-            lambda found: f"{found[1]} at <top-level>, line 1:\n{program}\n{end}",
-            text,
-            flags=re.M,
-        )
-    if "sed: -e expression #" in text:
+    if "sed: -e expression #" in text and not refuses(command):
         text = re.sub(
             r"(sed: -e expression #\d+, char )(\d+)(: unknown option to `s')(?:: .*)?$",
             lambda found: f"{found[1]}{int(found[2]) + 1}{found[3]}",
@@ -235,13 +214,6 @@ def _with_words(text: str, command: str) -> str:
         text = re.sub(
             r"^bash: (\w+): parameter null or not set$",
             lambda found: found[0].replace("null or ", "") if f"${{{found[1]}?" in command else found[0],
-            text,
-            flags=re.M,
-        )
-    if "jq: invalid JSON: key must" in text and (m := re.search(r"['\"](\{\s*[A-Za-z]\w*)", command)):
-        text = re.sub(
-            r"^jq: invalid JSON: key must be a string at line 1 column \d+$",
-            f"parse error: Invalid numeric literal at line 1, column {len(m[1]) + 1}",
             text,
             flags=re.M,
         )
@@ -290,7 +262,6 @@ _CODES = (
     ),
     (r"^(\S+): \1: Is a directory", 126),
     (r"^sh: \d+: (?:cd: can't|exit: Illegal|local: not in)", 2),
-    (r"^patch: \*\*\*\* Only garbage", 2),
     (r"^bash: wait: .*not a pid", 1),
     (r"^diff: ", 2),
     (r"^gzip: (?!stdin).*: not in gzip format", 1),

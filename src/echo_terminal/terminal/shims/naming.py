@@ -40,6 +40,7 @@ def comm(call: Call) -> None:
     for column in "123":
         prefix[column] = tab * sum(f"-{c}" not in names for c in "123" if c < column)
     x = y = 0
+    checked = "--check-order" in names  # else only once a line has no partner
     warned: set[int] = set()
     while x < len(left) or y < len(right):
         order = 0
@@ -52,9 +53,10 @@ def comm(call: Call) -> None:
         if f"-{column}" not in names:
             call.line(prefix[column] + text)
         x, y = x + (order <= 0), y + (order >= 0)
+        checked |= order != 0
         for number, (lines, at, moved) in enumerate(((left, x, order <= 0), (right, y, order >= 0)), 1):
             if moved and 0 < at < len(lines) and lines[at - 1].encode() > lines[at].encode():
-                warned.add(number) if "--nocheck-order" not in names else None
+                warned.add(number) if checked and "--nocheck-order" not in names else None
         for number in sorted(warned):
             _unsorted(call, number)
     if "--total" in names:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from bashkit import Bash
 
@@ -74,7 +74,7 @@ class Rights:
             return command
         self._learn(command)
         named = self._named(command)
-        if not self._names or not (named or _SPREADS.search(command)) or _SHOWS.search(command):
+        if not self._names or not (named or _spreads(command)) or _SHOWS.search(command):
             return command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
@@ -128,11 +128,24 @@ class Rights:
         return f'{match[1]}-{match[2]} "$({program} {match[3]})"' if self._meant(match[3]) else match[0]
 
 
-def _changed(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], command: str) -> str:
-    """``pattern.sub``, but nothing begins inside a text that is no command."""
+def _spreads(command: str) -> bool:
+    """May words of the command stand for files that it does not name?"""
+    if _SPREADS.search(command) is None:
+        return False
+    spans = to_keep(command)
+    return any(not any(a <= m.start() < b for a, b in spans) for m in _SPREADS.finditer(command))
+
+
+def _changed(
+    pattern: re.Pattern[str],
+    change: Callable[[re.Match[str]], str],
+    command: str,
+    kept: Sequence[tuple[int, int]] | None = None,
+) -> str:
+    """``pattern.sub``, but nothing begins inside what is kept: by default, inside a text that is no command."""
     if pattern.search(command) is None:
         return command
-    spans = to_keep(command)
+    spans = to_keep(command) if kept is None else kept
     return pattern.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in spans) else change(m), command)
 
 

@@ -48,6 +48,9 @@ _SHORT = re.compile(
     r"((?:^|[;&|({\n])\s*)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
 )
+_MATCHERS = re.compile(  # two kinds of pattern at once
+    r"((?:^|[;&|({\n])\s*)grep(?=\s+(?:-\w*(?:[EFG]\w*P|P\w*[EFG])\w*|-([EFGP])\s+-(?!\2)[EFGP])\s)"
+)
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
 _SUMS = re.compile(
     r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
@@ -72,6 +75,8 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = _SIGNALS.sub(f"{OWN}signals", command)
     if "sum " in command:
         command = own_sums(command)
+    if "grep -" in command:
+        command = _MATCHERS.sub(rf"\1{OWN}grep", command)
     if "find" in command:
         command = own_find(command)
     if tee and "tee" in command:
@@ -97,5 +102,6 @@ def _chosen(match: re.Match[str]) -> str:
         in_file = _TAR_FILE.search(words) is not None
         ours = _TAR_STREAM.search(words) is None and (in_file or not (pipe or _TAR_MODE.match(words)))
     else:
-        ours = _TO_STDOUT.search(words) is None and not pipe and words.strip() != ""
+        lists = re.search(r"(?:^|\s)(?:-\w*l\w*|--list)(?=\s)", words) is not None  # text goes into the pipe
+        ours = _TO_STDOUT.search(words) is None and (lists or not pipe) and words.strip() != ""
     return f"{before}{OWN}{name}{words}{pipe}" if ours else match[0]

@@ -15,6 +15,7 @@ from echo_terminal.terminal.shims.ending import own_ends
 from echo_terminal.terminal.shims.opening import openings
 from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.shims.refusing import refusals
+from echo_terminal.terminal.shims.sed_scripts import by_gnu_rules
 from echo_terminal.terminal.shims.texts import outside_texts
 from echo_terminal.terminal.shims.xargs import own_xargs
 
@@ -31,6 +32,8 @@ def reworded(command: str) -> str:
     tee = not bytewise(command)
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
+    if "sed" in command:
+        command = by_gnu_rules(command)
     return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
 
 

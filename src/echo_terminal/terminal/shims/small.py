@@ -30,6 +30,12 @@ def absent(call: Call) -> None:
     call.code = NOT_FOUND
 
 
+def two_matchers(call: Call) -> None:
+    """``grep`` with two kinds of pattern."""
+    call.err.append("grep: conflicting matchers specified\n")
+    call.code = 2
+
+
 def zcat(call: Call) -> None:
     """Write what gzip files hold."""
     _, words = options(call, "cdfq")

@@ -29,6 +29,11 @@ Part = tuple[
 ]  # kind (chars, class, fill), bytes, how often a fill is repeated (0: to the end)
 
 
+def _doubled(text: str) -> str:
+    """A set in a message."""
+    return quote(text.replace("\\", "\\\\"))
+
+
 def tr(call: Call) -> None:
     """Translate, squeeze or delete characters of standard input."""
     call.name = "tr"
@@ -50,9 +55,9 @@ def tr(call: Call) -> None:
             if delete
             else "Two strings must be given when translating."
         )
-        raise UsageError(f"missing operand after {quote(sets[-1])}\n{why}")
+        raise UsageError(f"missing operand after {_doubled(sets[-1])}\n{why}")
     if len(sets) > most:
-        text = f"extra operand {quote(sets[most])}"
+        text = f"extra operand {_doubled(sets[most])}"
         if len(sets) == 2:
             text += "\nOnly one string may be given when deleting without squeezing repeats."
         raise UsageError(text)

@@ -1,6 +1,8 @@
-"""What programs print for ``--version``, as Debian 12 has them."""
+"""What programs print for ``--version``, as Debian 12 has them; of a few the first line alone."""
 
 from __future__ import annotations
+
+import re
 
 _LICENSE = """License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.
 This is free software: you are free to change and redistribute it.
@@ -94,4 +96,19 @@ VERSIONS = {
     "hostname": "hostname 3.23\n",
     "xz": "xz (XZ Utils) 5.4.1\nliblzma 5.4.1\n",
     "file": "file-5.44\nmagic file from /etc/magic:/usr/share/misc/magic\n",
+    "gzip": "gzip 1.12\n",
+    "gunzip": "gunzip (gzip) 1.12\n",
+    "patch": "GNU patch 2.7.6\n",
+    "sed": "sed (GNU sed) 4.9\n",
+    "xxd": "xxd 2022-01-14 by Juergen Weigert et al.\n",
 }
+
+
+def real_versions(text: str) -> str:
+    """Output of ``--version`` with the names of the programs that bashkit stands for."""
+    bash = "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)"
+    text = re.sub(r"Bashkit \S+ \(virtual bash.*\)", bash, text)
+    text = re.sub(r"^jq-1\.8$", "jq-1.6", text, flags=re.M)
+    return re.sub(
+        r"^(\w+) \(bashkit\) \S+$", lambda m: VERSIONS.get(m[1], m[0]).partition("\n")[0], text, flags=re.M
+    )

@@ -132,9 +132,7 @@ def unzip(call: Call) -> None:
     name, *wanted = names
     found = next((word for word in (name, f"{name}.zip", f"{name}.ZIP") if call.readable(word)), None)
     if found is None:
-        call.out.append(f"unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n")
-        if flags & set("lopqtv") - {"t", "l"} or not flags & {"t", "l"}:
-            call.out, call.err = [], call.out
+        call.err.append(f"unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n")
         call.code = 9
         return
     data = io.BytesIO(call.fs.read_file(call.path(found)))
@@ -153,6 +151,9 @@ def unzip(call: Call) -> None:
             and not any(fnmatch.fnmatchcase(info.filename, pattern) for pattern in left_out)
         ]
         call.code = 11 if wanted and not members else 0
+        lost = [w for w in wanted if not any(fnmatch.fnmatchcase(i.filename, w) for i in archive.infolist())]
+        if not flags & {"Z", "1", "l"}:
+            call.err += [f"caution: filename not matched:  {word}\n" for word in lost]
         if "Z" in flags or "1" in flags:
             call.out += [info.filename + "\n" for info in members]
         elif "l" in flags:

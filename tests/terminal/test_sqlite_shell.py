@@ -1,0 +1,67 @@
+"""The shell of SQLite 3.40: how it writes rows and errors, as recorded."""
+
+import pytest
+
+from echo_terminal.terminal.terminal import HOME, File
+from echo_terminal.terminal.virtual import VirtualTerminal
+
+
+@pytest.fixture
+def terminal():
+    engine = VirtualTerminal()
+    engine.reset(
+        {f"{HOME}/s.csv": File(b"a,b,c,d,e\n1,x y,,2.5,z\n"), f"{HOME}/q.sql": File(b"select 5;\n")}, seed=0
+    )
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        ("-line :memory: \"select 1 as a, 'b' as name\"", "    a = 1\n name = b\n"),
+        ("-table :memory: \"select 1 as a, 'xy' as b\"",
+         "+---+----+\n| a | b  |\n+---+----+\n| 1 | xy |\n+---+----+\n"),
+        ("-box :memory: \"select 1 as a, 'xy' as b\"",
+         "┌───┬────┐\n│ a │ b  │\n├───┼────┤\n│ 1 │ xy │\n└───┴────┘\n"),
+        ("-markdown :memory: \"select 1 as a, 'xy' as b\"", "| a | b  |\n|---|----|\n| 1 | xy |\n"),
+        ("-quote :memory: \"select 'x', 1, null, x'41'\"", "'x',1,NULL,X'41'\n"),
+        ("-html :memory: 'select 1'", "<TR><TD>1</TD>\n</TR>\n"),
+        ("-csv :memory: \"select 'a b', '', null, 1.5, 'x,y'\" | tr -d '\\r'", '"a b","",,1.5,"x,y"\n'),
+        (":memory: 'select 7/2.0, 1e10, 10000000000000000000'", "3.5|10000000000.0|1.0e+19\n"),
+        (":memory: '.mode csv' '.import s.csv s' '.schema s'",
+         'CREATE TABLE IF NOT EXISTS "s"(\n"a" TEXT, "b" TEXT, "c" TEXT, "d" TEXT,\n "e" TEXT);\n'),
+        ("t.db 'create table t(a); insert into t values(1);' '.dump' | tail -n 2",
+         "INSERT INTO t VALUES(1);\nCOMMIT;\n"),
+        ("-cmd '.mode line' :memory: '.read q.sql'", "    5 = 5\n"),
+    ],
+)  # fmt: skip
+def test_rows(terminal, words, printed):
+    seen = terminal.run(f"sqlite3 {words}")
+    assert (seen.stdout, seen.stderr) == (printed, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (":memory: 'select nosuchfn(1)'",
+         "Error: in prepare, no such function: nosuchfn\n  select nosuchfn(1)\n         ^--- error here\n"),
+        (":memory: \"select 'open\"",
+         "Error: in prepare, unrecognized token: \"'open\"\n  select 'open\n         ^--- error here\n"),
+        (":memory: 'select 1; selec 2; select 3'",
+         'Error: in prepare, near "selec": syntax error\n  selec 2; select 3\n  ^--- error here\n'),
+        (":memory: 'select a b c'",
+         'Error: in prepare, near "c": syntax error\n  select a b c\n             ^--- error here\n'),
+        ("t.db 'create table t(a); update t set b=1;'", "Error: in prepare, no such column: b\n"),
+        (":memory: 'create table t(a); create table t(a);'",
+         "Error: in prepare, table t already exists\n  create table t(a);\n               ^--- error here\n"),
+        (":memory: <<< 'selec 1;'",
+         'Parse error near line 1: near "selec": syntax error\n  selec 1;\n  ^--- error here\n'),
+        ("/nosuch/t.db 'select 1'",
+         'Error: unable to open database "/nosuch/t.db": unable to open database file\n'),
+        (":memory: '.mode foo'", "Error: mode should be one of: ascii box column csv html insert json line list "
+         "markdown qbox quote table tabs tcl\n"),
+    ],
+)  # fmt: skip
+def test_errors(terminal, words, complaint):
+    seen = terminal.run(f"sqlite3 {words}")
+    assert (seen.stderr, seen.exit_code) == (complaint, 1)
