@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from echo_terminal.terminal.shims.call import NO_ENTRY, quote
+from echo_terminal.terminal.shims.call import NO_ENTRY, shown
 
 _RULES = tuple((re.compile(pattern, re.M), new) for pattern, new in (
     (r"^fold: (invalid number of columns: )'-w(\d+)'$", r"fold: \1'-\2'"),
@@ -26,15 +26,13 @@ _RULES = tuple((re.compile(pattern, re.M), new) for pattern, new in (
 _MAY = re.compile(r"invalid|multi-character|hexdump|strings|bzcat|bunzip2|Parsing error")
 _QUOTING = (
     "cat nl md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum cut od base64 base32 paste "
-    "uniq fold expand unexpand comm shuf join"
+    "uniq fold expand unexpand comm shuf join tsort"
 )
-_UNQUOTED = re.compile(
-    rf"^({'|'.join(_QUOTING.split())}|sort: (?:cannot read|read failed|open failed)): (?!'|read error|cannot |failed )"
-    rf"([^\n]*[ !\"$&()*;<=>\[^`|?\\'][^\n]*|[#~][^\n]*)(: (?:{NO_ENTRY}|Is a directory|Permission denied))$",
+_NAMED = re.compile(
+    rf"^({'|'.join(_QUOTING.split())}|sort: (?:cannot read|read failed|open failed)): "
+    rf"(?!['\"]|read error|cannot |failed )(.+)(: (?:{NO_ENTRY}|Is a directory|Permission denied))$",
     re.M,
-)  # names that a shell would not take as they are
-
-
+)
 _UNKNOWN = re.compile(r"^(grep: unrecognized option '(--[\w-]+))'$", re.M)
 
 
@@ -45,7 +43,7 @@ def of_coreutils(text: str, command: str) -> str:
     if _MAY.search(text) is not None:
         for pattern, new in _RULES:
             text = pattern.sub(new, text)
-    return _UNQUOTED.sub(lambda found: f"{found[1]}: {quote(found[2])}{found[3]}", text)
+    return _NAMED.sub(lambda found: f"{found[1]}: {shown(found[2])}{found[3]}", text)
 
 
 def _value(option: str, command: str) -> str:

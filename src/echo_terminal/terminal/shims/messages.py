@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from echo_terminal.terminal.shims.call import shown
 from echo_terminal.terminal.shims.coreutils_words import of_coreutils
 from echo_terminal.terminal.shims.dash import dash_words
 from echo_terminal.terminal.shims.grammar import sourced, without_repeats
@@ -155,11 +154,6 @@ _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+(?:-\S+\s+)*-\w*c\b|\bbash\s*(?:-s\s*)?<
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
-_NAMES = re.compile(
-    rf"^((?:cat|nl|uniq|paste|fold|comm|join|shuf|od|base64|base32|expand|unexpand|tsort|sort: cannot read): )"
-    rf"((?!['\"]).*[ $\"'&|=:?*\[!\\;<>()`~#\x80-\uffff].*)(: (?:{NO_ENTRY}|Is a directory|Permission denied))$",
-    re.M,
-)
 _HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 
 
@@ -185,7 +179,7 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         text = dash_words(text, command)
     if ": line " in text:
         text = sourced(text, command).replace("-c: line 1: `:;", "-c: line 1: `")
-    text = of_coreutils(_NAMES.sub(lambda m: f"{m[1]}{shown(m[2])}{m[3]}", text), command)
+    text = of_coreutils(text, command)
     if FIXED in text or SAME in text:
         text = real_names(text)
     if "syntax error near" in text:
