@@ -124,6 +124,7 @@ def test_a_kill_loses_no_committed_batch(tmp_path: Path) -> None:
         before = last_committed(tmp_path)
         process.start()
         while last_committed(tmp_path) <= before:
+            assert process.exitcode is None, "it ended before it committed anything"
             time.sleep(0.01)
         time.sleep(wait)
         assert process.pid is not None

@@ -49,5 +49,5 @@ def test_user_errors_are_one_line(
 ) -> None:
     assert call("digest", "--profile", "smok", monkeypatch=monkeypatch) == 1
     assert capsys.readouterr().err == (
-        "error: no profile 'smok': choose one of cpu, cluster, cpu-full, h200, random, silent, smoke, sweep\n"
+        "error: no profile 'smok': choose one of cpu, cluster, cpu-full, h200, medium, random, silent, smoke, sweep\n"
     )
