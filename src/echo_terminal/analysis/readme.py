@@ -52,7 +52,9 @@ def block(results: Path, profile: str, others: Sequence[str] = ()) -> str:
         profile: whose verdicts come first; claims that it does not run are taken from ``others``, in order.
     """
     rows = _rows(results, profile, others)
-    named = f"`{profile}`" + (f", completed by {' and '.join(f'`{name}`' for name in others)}" if others else "")
+    named = f"`{profile}`" + (
+        f", completed by {' and '.join(f'`{name}`' for name in others)}" if others else ""
+    )
     parts = [f"Profile {named}: {claims.summary(rows)} (one judgement for each claim and starting policy)."]
     table = verdicts.table(rows)
     run = verdicts.decided_first(rows)
