@@ -1,5 +1,7 @@
 """Every template: its oracle passes, nothing else does."""
 
+import json
+
 import pytest
 
 from echo_terminal.tasks.families import TEMPLATES, make_task
@@ -123,3 +125,12 @@ def test_tools_cannot_be_forged_unseen(forgery, terminal):
         verdict = play(terminal, task, [forgery.format(path)])
         changed = terminal.read(path) != (task.files[path].content if path in task.files else None)
         assert verdict.reward == 0 and verdict.tampered == changed  # an engine may keep the folder read-only
+
+
+@pytest.mark.parametrize("template", ["py_fix_index", "py_write"])
+def test_the_shown_answer_is_never_the_hidden_one(template):
+    """Of 500 scripts about five had the same last number in both files: printing it passed."""
+    for seed in range(500):
+        checks = make_task(template, seed).checks
+        shown, hidden = (json.loads(c.value)["expect"] for c in checks if c.kind == "runs")
+        assert shown != hidden

@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from echo_terminal.tasks.families.draw import Draft, Draw, Template, absolute, runs, unchanged
 from echo_terminal.tasks.task import Check, Step
 
+T = TypeVar("T")
+
 
 def _lines(rows: Sequence[object]) -> str:
     return "".join(f"{row}\n" for row in rows)
+
+
+def _two(
+    rows: Callable[[int], list[T]], shown: int, hidden: int, answer: Callable[[list[T]], int]
+) -> list[list[T]]:
+    """Rows to show and rows to check with, whose answers differ: who prints the first has solved nothing."""
+    seen, unseen = rows(shown), rows(hidden)
+    while answer(unseen) == answer(seen):
+        unseen = rows(hidden)
+    return [seen, unseen]
 
 
 def _repair(
@@ -27,7 +40,7 @@ def _repair(
 ) -> Draft:
     """A script that fails on every file; ``edits`` are sed programs that mend it."""
     stem, sample, hidden = draw.names(3)
-    seen, unseen = draw.numbers(4, 2, 99), draw.numbers(6, 2, 99)
+    seen, unseen = _two(lambda count: draw.numbers(count, 2, 99), 4, 6, answer)
     script, data = f"{stem}.py", f"{sample}.txt"
     run = f"python3 {script} {data}"
     sed = [f"sed -i '{e}' {script}" for e in edits]
@@ -130,7 +143,11 @@ def py_write(draw: Draw) -> Draft:
     """Write a script that computes something of any file."""
     stem, sample, hidden = draw.names(3)
     what, expression, answer, mistake = draw.pick(_PROGRAMS)
-    seen, unseen = ([str(n) for n in [*draw.numbers(k, 2, 50), *draw.numbers(k + 1, 51, 99)]] for k in (2, 3))
+
+    def rows(k: int) -> list[str]:
+        return [str(n) for n in [*draw.numbers(k, 2, 50), *draw.numbers(k + 1, 51, 99)]]
+
+    seen, unseen = _two(rows, 2, 3, answer)
     script, data = f"{stem}.py", f"{sample}.txt"
 
     def write(body: str) -> str:
