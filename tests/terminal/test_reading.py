@@ -99,3 +99,12 @@ def test_no_condition_takes_long_to_read(word):
     started = time.perf_counter()
     read(f"[[ {word} =~ ^(a|aa)*$ ]]")
     assert time.perf_counter() - started < 1  # limit: the time of a command starts behind its reading
+
+
+@pytest.mark.parametrize(
+    "text", ["\n" * 60_000, "[[ " * 20_000, "[[ a =~ " * 8_000 + "b ]]", "ls > a " * 2_000]
+)
+def test_no_long_text_takes_long_to_read(text):
+    started = time.perf_counter()
+    read(text)
+    assert time.perf_counter() - started < 2  # limit: minutes, where every part is looked at from every other
