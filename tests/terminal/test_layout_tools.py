@@ -12,6 +12,7 @@ FILES = {
     f"{HOME}/o.txt": File(b"1 102 book\n2 101 pen\n3 103 lamp\n5 104 desk\n"),
     f"{HOME}/p.txt": File(b"  indented text here that is long enough to wrap around\n  more\n"),
 }
+HINT = "Try 'split --help' for more information.\n"
 SIDES = "join: a.txt:4: is not sorted: delta\njoin: b.txt:4: is not sorted: epsilon\n"
 UNSORTED = f"{SIDES}join: input is not in sorted order\n"
 
@@ -46,6 +47,7 @@ def terminal():
          "the quick brown\nfox jumps over the\nlazy dog\n", "", 0),
         ("fmt -w 30 p.txt", "  indented text here that\n  is long enough to wrap\n  around more\n", "", 0),
         ("seq 12 | column -c 40", "1\t4\t7\t10\n2\t5\t8\t11\n3\t6\t9\t12\n", "", 0),
+        ("column -t -s '' n.txt | head -1", "1 alice\n", "", 0),
         ("column -t -N a,b,c o.txt | head -2", "a  b    c\n1  102  book\n", "", 0),
         ("printf 'a  b\\n\\nc d e\\n' | column -t", "a  b  \nc  d  e\n", "", 0),
         ("cat nosuch* 'a b' | wc -l; sort 'a b'", "0\n", "cat: 'nosuch*': No such file or directory\n"
@@ -87,3 +89,32 @@ def test_layout(terminal, command, printed, complaint, code):
 def test_other_forms(terminal, command, printed, complaint, code):
     seen = terminal.run(command)
     assert (seen.stdout, seen.stderr, seen.exit_code) == (printed, complaint, code)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("-a x", "invalid suffix length: 'x'\n"),
+        ("-a 300", f"x{'a' * 300}: File name too long\n"),
+        ("--numeric-suffixes=zz", f"'zz': invalid start value for numerical suffix\n{HINT}"),
+        ("--hex-suffixes=g", f"'g': invalid start value for hexadecimal suffix\n{HINT}"),
+        ("-l 18446744073709551616",
+         "invalid number of lines: '18446744073709551616': Value too large for defined data type\n"),
+        ("-b 8E", "invalid number of bytes: '8E': Value too large for defined data type\n"),
+        ("-l 1k", "invalid number of lines: '1k'\n"),
+        ("-t ab", "multi-character separator 'ab'\n"),
+        ("-t ''", "empty record separator\n"),
+    ],
+)  # fmt: skip
+def test_split_refuses_what_bash_refuses(terminal, words, complaint):
+    seen = terminal.run(f"split {words} a.txt; echo $?; ls x* 2>/dev/null")
+    assert (seen.stdout, seen.stderr.replace(f"x{'a' * 256}:", f"x{'a' * 300}:")) == (
+        "1\n",
+        f"split: {complaint}",
+    )
+
+
+def test_split_ends_whatever_the_length_of_its_names(terminal):
+    seen = terminal.run("split -a 100000000 a.txt; echo $?", timeout=5)  # bash runs out of memory
+    assert seen.stdout == "1\n" and seen.stderr.endswith(": File name too long\n")
+    assert terminal.run("echo alive").stdout == "alive\n"

@@ -1,5 +1,7 @@
 """Commands that are a name and plain words run beside the shell, and nobody can tell."""
 
+import time
+
 import pytest
 
 from echo_terminal.terminal.reading import read
@@ -90,3 +92,19 @@ def test_what_a_text_tells():
     assert read("./run.sh").script and read("./run.sh").nests and not read("cat a/b").script
     assert read("echo a |").refused == ("bash: syntax error: unexpected end of file\n", 2)
     assert read("x" * 5000) == read("x" * 5000)
+
+
+@pytest.mark.parametrize("word", ["a" * 60 + "!", "?" * 60, "if " * 30, "$(a" * 30, "-a " * 30, "a=" * 3000])
+def test_no_condition_takes_long_to_read(word):
+    started = time.perf_counter()
+    read(f"[[ {word} =~ ^(a|aa)*$ ]]")
+    assert time.perf_counter() - started < 1  # limit: the time of a command starts behind its reading
+
+
+@pytest.mark.parametrize(
+    "text", ["\n" * 60_000, "[[ " * 20_000, "[[ a =~ " * 8_000 + "b ]]", "ls > a " * 2_000]
+)
+def test_no_long_text_takes_long_to_read(text):
+    started = time.perf_counter()
+    read(text)
+    assert time.perf_counter() - started < 2  # limit: minutes, where every part is looked at from every other

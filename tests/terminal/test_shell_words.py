@@ -168,3 +168,12 @@ def test_words_that_getopt_takes_are_left_alone():
         "option '--show' is ambiguous; possibilities: '--show-nonprinting' '--show-ends' '--show-tabs' '--show-all'"
     )
     assert refused("echo $(( (1) + (2) )) ${x:-}") is None
+
+
+def test_files_that_noclobber_keeps(terminal):
+    """Bash: the file that was there before keeps what it holds, and ``n`` is new."""
+    seen = terminal.run(
+        "set -C; echo old > k; ls > k; echo $?; cat k; ls > n; echo $?; ls >| k; head -c 1 k | wc -c"
+    )
+    assert seen.stdout == "1\nold\n0\n1\n"
+    assert seen.stderr == "bash: k: cannot overwrite existing file\n"

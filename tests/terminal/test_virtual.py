@@ -43,6 +43,12 @@ def test_clock_stands_still(terminal):
     assert out(terminal, "date") == "Sat Jun  1 00:00:00 UTC 2024\n"
     assert out(terminal, "date +%s") == f"{CLOCK}\n"
     assert out(terminal, "date -d 'next month' +%F") == "2024-07-01\n"
+    assert out(terminal, "printf '%(%s)T\\n' -1; printf -v d '%(%F)T'; echo $d") == f"{CLOCK}\n2024-06-01\n"
+    assert (
+        out(terminal, "printf 'at %(%Y)T %s.\\n' 0 a; printf '%(%s)T %s\\n' -2 b")
+        == f"at 1970 a.\n{CLOCK} b\n"
+    )
+    assert out(terminal, "cat <<'E'\nprintf '%(%s)T' -1\nE") == "printf '%(%s)T' -1\n"
     assert out(terminal, "touch new; stat -c %Y new") == f"{CLOCK}\n"
     assert out(terminal, "ls -l new") == "-rw-r--r-- 1 user user 0 2024-06-01 00:00 new\n"
     assert (

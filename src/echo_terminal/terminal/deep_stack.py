@@ -10,7 +10,7 @@ from bashkit import Bash, ExecResult
 
 STACK = 1 << 30  # bytes of address space
 NESTING = frozenset("source bash sh trap".split())  # programs that run other commands
-BY_PATH = re.compile(r"(?:^|[;&|({\n])\s*(?:\.\s|[\w.-]*/)")  # files called by a path do too
+BY_PATH = re.compile(r"(?:^|[;&|({\n])[ \t\r\f\v]*+(?:\.\s|[\w.-]*+/)")  # files called by a path do too
 _stack_lock = threading.Lock()
 
 

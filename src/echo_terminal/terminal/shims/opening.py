@@ -13,6 +13,7 @@ from echo_terminal.terminal.shims.piping import OWN
 OPEN, TOUCH = f"{OWN}open", f"{OWN}touch"
 FIXED = "/etc/.fixed"  # a name there cannot be written: the folder is mounted read-only
 SAME = "/etc/.same"  # what is read there is the file that is written to
+LONGEST = 4096  # characters of a simple command before its redirection
 _WORD = r"(?:\"[^\"$`\\\n]+\"|'[^'\n]+'|[\w./~+@%:,-]+)"
 _COMMAND = re.compile(r"[^;&|\n(){}<>`]+")
 _REDIRECTION = re.compile(rf"(?<![<>&=\d-])(>>?)[ \t]*({_WORD})(?=[\s;&|)]|\Z)")
@@ -41,12 +42,13 @@ def _opened(match: re.Match[str]) -> str:
     plain = word.strip("'\"")
     outside = plain.startswith("/") and _is_fixed(posixpath.normpath(plain))
     if not outside:
-        start = match.string[: match.start()].rstrip()
+        start = match.string[max(0, match.start() - LONGEST) : match.start()].rstrip()
         compound = start.endswith((")", "}", "done", "fi", "esac"))
         before = start if compound else (_COMMAND.findall(start)[-1:] or [""])[0]
         if _LOOKS.search(before) is None and (sign == ">>" or compound or word not in before.split()):
             return match[0]
-    return f'{sign} "$({OPEN} {sign.replace(">", "w")} {word})"'
+    how = "w$-" if sign == ">" else "ww"
+    return f'{sign} "$({OPEN} {how} {word})"'
 
 
 def _found_itself(match: re.Match[str]) -> str:
@@ -82,7 +84,8 @@ def _touched(match: re.Match[str]) -> str:
 
 
 def open_(call: Call) -> None:
-    """Make or empty (``w``), or make (``ww``) a file, and write the name under which it is to be written to."""
+    """Make or empty (``w`` and the options of the shell), or make (``ww``) a file, and write the name under which it is
+    to be written to. A shell with ``noclobber`` makes it itself, where it was not there before."""
     how, word = call.argv
     path = call.path(word)
     meta, above = call.stat(path), call.stat(posixpath.dirname(path))
@@ -93,7 +96,7 @@ def open_(call: Call) -> None:
     call.out.append(word)
     if above is None or above.kind != "directory" or not above.writable:
         return
-    if meta is None or (how == "w" and meta.kind == "file" and meta.writable):
+    if "C" not in how and (meta is None or (how != "ww" and meta.kind == "file" and meta.writable)):
         call.fs.write_file(path, b"")
 
 

@@ -20,6 +20,8 @@ _NAMES = {
 }  # fmt: skip
 _UNITS = {unit: n for n, unit in enumerate("KMGTPE", 1)}
 MOST_FILES = 100_000
+LONGEST_NAME = 255
+LARGEST = {"bytes": 1 << 63, "lines": 1 << 64, "chunks": 1 << 64}
 
 
 def split(call: Call) -> None:
@@ -39,6 +41,7 @@ def split(call: Call) -> None:
         values[letter] = value
     if len(words) > 2:
         raise UsageError(f"extra operand {quote(words[2])}")
+    _check(values)
     what = "lines" if chosen == "l" else "bytes"
     size = 1000 if not chosen else 0 if chosen == "n" else _size(values[chosen], what)
     chunks = _chunks(values["n"]) if chosen == "n" else ("", 0, 0)
@@ -50,7 +53,7 @@ def split(call: Call) -> None:
         )
         call.fail(f"{source}: read error: {data}" if data == "Is a directory" else missing)
         return
-    end = values.get("t", "\n").encode() or b"\0"
+    end = values.get("t", "\n").replace("\\0", "\0").encode()
     if chosen == "n":
         pieces = _numbered(data, chunks, end)
         if chunks[1]:
@@ -66,6 +69,8 @@ def split(call: Call) -> None:
         if suffix is None:
             raise UsageError("output file suffixes exhausted", hint=False)
         name = f"{words[1] if len(words) > 1 else 'x'}{suffix}{values.get('suffix', '')}"
+        if len(name.rpartition("/")[2].encode()) > LONGEST_NAME:
+            raise UsageError(f"{name}: File name too long", hint=False)
         if verbose:
             call.line(f"creating file {quote(name)}")
         path = call.path(name)
@@ -76,27 +81,52 @@ def split(call: Call) -> None:
         call.fs.write_file(path, piece)
 
 
+def _check(values: dict[str, str]) -> None:
+    """Refuse what is no length, no first number, and no separator."""
+    length, separator = values.get("a", "0"), values.get("t", "")
+    if re.fullmatch(r"\d{1,18}", length, re.A) is None:
+        raise UsageError(f"invalid suffix length: {quote(length)}", hint=False)
+    for letter, kind, digits in (("d", "numerical", "[0-9]*"), ("x", "hexadecimal", "[0-9a-f]*")):
+        if re.fullmatch(digits, values.get(letter, "")) is None:
+            raise UsageError(f"{quote(values[letter])}: invalid start value for {kind} suffix")
+    if "t" in values and not separator:
+        raise UsageError("empty record separator", hint=False)
+    if len(separator) > 1 and separator != "\\0":
+        raise UsageError(f"multi-character separator {quote(separator)}", hint=False)
+
+
 def _size(text: str, what: str) -> int:
     match = re.fullmatch(r"(\d+)(?:([KMGTPE])(iB|B)?|(k)|(b))?", text)
-    if match is None:
+    if match is None or (what == "lines" and not text.isdigit()):
         raise UsageError(f"invalid number of {what}: {quote(text)}", hint=False)
     base = 1000 if match[3] == "B" else 1024
     unit = 512 if match[5] else base ** _UNITS.get((match[2] or match[4] or "").upper(), 0)
-    if int(match[1]) == 0:
+    if match[1].strip("0") == "":
         raise UsageError(
             f"invalid number of {what}: {quote(text)}: Numerical result out of range", hint=False
         )
-    return int(match[1]) * unit
+    return _fitting(match[1], unit, what, text)
+
+
+def _fitting(digits: str, unit: int, what: str, text: str) -> int:
+    number = int(digits) * unit if len(digits) <= 20 else LARGEST[what]
+    if number >= LARGEST[what]:
+        raise UsageError(
+            f"invalid number of {what}: {quote(text)}: Value too large for defined data type", hint=False
+        )
+    return number
 
 
 def _chunks(text: str) -> tuple[str, int, int]:
     """Kind of chunks (bytes, l, r), the one to print, how many."""
     match = re.fullmatch(r"(?:([lr])/)?(?:(\d+)/)?(\d+)", text)
+    if match is not None:
+        _fitting(match[3], 1, "chunks", match[3])
     if match is None or int(match[3]) == 0:
         shown = text.rpartition("/")[2] if match is None else match[3]
         late = ": Numerical result out of range" if match else ""
         raise UsageError(f"invalid number of chunks: {quote(shown)}{late}", hint=False)
-    if match[2] and not 0 < int(match[2]) <= int(match[3]):
+    if match[2] and (len(match[2]) > 20 or not 0 < int(match[2]) <= int(match[3])):
         raise UsageError(f"invalid chunk number: {quote(match[2])}", hint=False)
     return match[1] or "", int(match[2] or 0), min(int(match[3]), MOST_FILES)
 
@@ -148,7 +178,7 @@ def _suffixes(values: dict[str, str], chunks: int) -> Iterator[str]:
         string.digits if "d" in values else string.hexdigits[:16] if "x" in values else string.ascii_lowercase
     )
     base = len(letters)
-    length = int(values["a"]) if values.get("a", "").isdigit() else 0
+    length = min(int(values.get("a", 0)), LONGEST_NAME + 1)  # a longer name is refused as well
     first = values.get("d") or values.get("x") or "0"
     start = int(first, base) if first.isalnum() else 0
     if "a" not in values and not chunks and start == 0:

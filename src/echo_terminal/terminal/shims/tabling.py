@@ -76,9 +76,8 @@ def _filled(lines: list[str], width: int, *, rows: bool) -> str:
 
 def _table(lines: list[str], values: dict[str, str]) -> str:
     separators = values.get("s")
-    rows = [
-        line.split() if separators is None else re.split(f"[{re.escape(separators)}]", line) for line in lines
-    ]
+    parts = re.compile(f"[{re.escape(separators)}]" if separators else r"\Z.")  # none: nothing separates
+    rows = [line.split() if separators is None else parts.split(line) for line in lines]
     names = values["N"].split(",") if "N" in values else []
     count = max([len(row) for row in rows] + [len(names)], default=0)
     rows = [row + [""] * (count - len(row)) for row in rows]
