@@ -7,10 +7,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from matplotlib.ticker import NullLocator
+
 from echo_terminal.analysis import style
 
 _NAME = re.compile(r"(update|decode)_ms_(context|batch|parameters)_(\d+)")
 _AXES = {"context": "tokens of a row", "batch": "rows", "parameters": "parameters"}
+
+
+def _short(size: int) -> str:
+    """``512``, ``1M``."""
+    return f"{size / 1e6:.2g}M" if size >= 100_000 else str(size)
 
 
 def scaling_figure(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
@@ -27,5 +34,7 @@ def scaling_figure(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
             axis.loglog(sizes, costs, "o-", color=colour, label=f"{what}, CPU ms")
             axis.loglog(sizes, [costs[0] * s / sizes[0] for s in sizes], ":", color=colour, label="linear")
         axis.set_xlabel(label)
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set_xticks(sizes, [_short(size) for size in sizes])
     style.legend(figure, axes.flat)
     figure.savefig(path, metadata={"Date": None})
