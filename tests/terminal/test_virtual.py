@@ -12,8 +12,9 @@ from echo_terminal.terminal.shims.call import Clock, human, quote
 from echo_terminal.terminal.shims.dates import format_time, parse_date
 from echo_terminal.terminal.shims.edits import Hunk, hunks
 from echo_terminal.terminal.shims.grammar import syntax_error
-from echo_terminal.terminal.shims.messages import RULES, real_messages
+from echo_terminal.terminal.shims.messages import real_messages
 from echo_terminal.terminal.shims.modes import parse_mode
+from echo_terminal.terminal.shims.wordings import RULES
 from echo_terminal.terminal.terminal import CLOCK, HOME, EngineUnavailable, File, Status
 from echo_terminal.terminal.virtual import VirtualParams, VirtualTerminal
 

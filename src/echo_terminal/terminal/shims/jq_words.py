@@ -19,13 +19,6 @@ _JQ = re.compile(
 )
 _BEFORE = re.compile(rf"(?:^|[;&|({{\n])\s*(cat|echo)\s{_WORDS}\|\s*$", re.S)
 _TAKES = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--indent": 1, "-L": 1}
-_USE = "Use jq --help for help with command-line options"
-_RULES = tuple((re.compile(pattern, re.M), new) for pattern, new in (
-    (rf"^{_USE}\.$", f"{_USE},\nor see the jq manpage, or online docs  at https://stedolan.github.io/jq"),
-    (r"^jq: (--arg|--argjson) requires two arguments$", r"jq: \1 takes two parameters (e.g. \1 varname value)"),
-    (r"^jq: (invalid JSON) for --argjson: .*$", r"jq: \1 text passed to --argjson"),
-    (r"^jq: error: Could not open file .*: Is a directory\n", ""),
-))  # fmt: skip
 _UNREAD = re.compile(r"^(?:jq: invalid JSON: .*|parse error: .*)$", re.M)
 _UNCOMPILED = re.compile(r"^jq: error: (?:expected .*|unexpected .*|(\S+) is not defined)$", re.M)
 _UNPARSED = re.compile(r'cannot parse "(.*)" as JSON: .*$', re.M)
@@ -41,8 +34,6 @@ class Given:
 
 def of_jq(text: str, command: str, cwd: str, fs: FileSystem) -> str:
     """Errors as jq 1.6 words them."""
-    for pattern, new in _RULES:
-        text = pattern.sub(new, text)
     text = _UNPARSED.sub(_while_parsing, text)
     if _UNREAD.search(text) is None and _UNCOMPILED.search(text) is None:
         return text
