@@ -1,9 +1,14 @@
 """Commands that are a name and plain words run beside the shell, and nobody can tell."""
 
+import importlib
+import pkgutil
+import re
 import time
+from re import _parser  # type: ignore[attr-defined]
 
 import pytest
 
+import echo_terminal.terminal
 from echo_terminal.terminal.reading import read
 from echo_terminal.terminal.terminal import HOME, File, Status
 from echo_terminal.terminal.virtual import VirtualTerminal
@@ -108,3 +113,15 @@ def test_no_long_text_takes_long_to_read(text):
     started = time.perf_counter()
     read(text)
     assert time.perf_counter() - started < 2  # limit: minutes, where every part is looked at from every other
+
+
+def test_no_pattern_needs_what_old_pythons_match_wrongly():
+    """Python 3.11.0 to 3.11.4 (Debian 12 has 3.11.2) take ``(?:a|'b')++`` for more than it is."""
+    found = 0
+    for module in pkgutil.walk_packages(echo_terminal.terminal.__path__, "echo_terminal.terminal."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if isinstance(value, re.Pattern):
+                text = str(_parser.parse(value.pattern, value.flags))
+                assert "POSSESSIVE" not in text and "ATOMIC" not in text, (module.name, name)
+                found += 1
+    assert found > 100

@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 from bashkit import Bash, ExecResult
 
+from echo_terminal.terminal.shims.words import PLACE
+
 STACK = 1 << 30  # bytes of address space
 NESTING = frozenset("source bash sh trap".split())  # programs that run other commands
-BY_PATH = re.compile(r"(?:^|[;&|({\n])[ \t\r\f\v]*+(?:\.\s|[\w.-]*+/)")  # files called by a path do too
+BY_PATH = re.compile(rf"{PLACE}(?:\.\s|[\w.-]*/)")  # files called by a path do too
 _stack_lock = threading.Lock()
 
 

@@ -24,8 +24,8 @@ _LONE = frozenset(
 )  # fmt: skip
 _NAME = re.compile(r"\w+")
 _TEXT = r"""'[^']*'|"[^"$`\\]*\""""  # in quotes
-_PLAIN = re.compile(rf"\s*(?:[\w./:,+%@= \t-]|{_TEXT})++\s*")
-_SIMPLE = re.compile(rf"\s*([\w.\[]+)(?:[^;&|`$()<>\n'\"\\]|[<>](?!<)|{_TEXT})*+")
+_PLAIN = re.compile(rf"(?:[\w./:,+%@= \t-]|{_TEXT})*")
+_SIMPLE = re.compile(rf"\s*([\w.\[]+)(?![\w.\[])(?:[^;&|`$()<>\n'\"\\]|[<>](?!<)|{_TEXT})*")
 _TIMES = re.compile(r"-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an option, or who knows what
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
@@ -60,7 +60,7 @@ def _read(command: str, traces: bool) -> Reading:
     return Reading(
         text,
         grammar.refused(command),
-        tuple(shlex.split(text) if quoted else text.split()) if _PLAIN.fullmatch(text) else (),
+        tuple(shlex.split(text) if quoted else text.split()) if _PLAIN.fullmatch(text.strip()) else (),
         (simple := _SIMPLE.fullmatch(text)) is not None and simple[1] in _LONE,
         not names.isdisjoint(_ALTERS) or _DEFINES.search(command) is not None,
         stores or ("-" in command and _TIMES.search(command) is not None),

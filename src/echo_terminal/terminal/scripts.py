@@ -6,7 +6,9 @@ import re
 
 from bashkit import FileSystem
 
-PATH = re.compile(r"(?:^|(?<=[;&|(\n]))(\s*)((?:\.{1,2}/|/|[\w.-]+/)[\w./-]*)")  # at the place of a command
+from echo_terminal.terminal.shims.words import PLACE
+
+PATH = re.compile(rf"({PLACE})((?:\.{{1,2}}/|/|[\w.-]+/)[\w./-]*)")  # at the place of a command
 _ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")
 
 

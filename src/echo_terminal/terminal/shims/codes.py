@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.shims.words import PLACE
+
 _CODE = re.compile(r"(?<!\\)\\(?:u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8}))")
-_READS = re.compile(r"(?:^|[;&|({\n]|\b(?:then|do|else)\s)\s*(?:echo\s+-[nE]*e\w*|printf)\b[^;&|\n]*\Z")
+_READS = re.compile(rf"{PLACE}(?:echo\s+-[nE]*e\w*|printf)\b[^;&|\n]*\Z")
 
 
 def plain_codes(command: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _DOUBLE = re.compile(r"(?<!\S)\[\[\s(.*?)\s\]\]", re.S)
-_WORD = r"(?:\"[^\"]*\"|'[^']*'|[^\s()&|;<>'\"])++"
+_WORD = r"(?:\"[^\"]*\"|'[^']*'|[^\s()&|;<>'\"])+"
 _TEST = re.compile(rf"(?<!\S)(?:-([xo])\s+({_WORD})|({_WORD})\s+-(nt|ot)\s+({_WORD}))(?!\S)")
 
 

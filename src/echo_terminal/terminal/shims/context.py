@@ -8,6 +8,7 @@ import re
 from bashkit import FileSystem, ShellState
 
 from echo_terminal.terminal.shims.call import NO_ENTRY
+from echo_terminal.terminal.shims.words import PLACE
 
 _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
 _MISSING = re.compile(rf"^bash: (\S+): {NO_ENTRY}$", re.M)
@@ -15,10 +16,8 @@ _VALUE = re.compile(
     r"^((?:\S+: line \d+: |bash: )(?:\(\(: |let: )?)(.*)(: (?:syntax error: invalid arithmetic operator|"
     r"syntax error in expression|value too great for base) \(error token is \"(.*)\"\))$", re.M
 )  # fmt: skip
-_READS = re.compile(
-    r"(?:^|[;&|({\n]|\b(?:then|do|else|while|if))[ \t]*(\w+)\b[^|;&\n<>]*<[ \t]*([^\s;&|<>()]+)"
-)
-_SOURCED = re.compile(r"(?:^|[;&|\n({]\s*|\b(?:then|do|else)\s+)(\.|source)\s+([^\s;&|<>()]+)")
+_READS = re.compile(rf"{PLACE}(\w+)\b[^|;&\n<>]*<[ \t]*([^\s;&|<>()]+)")
+_SOURCED = re.compile(rf"{PLACE}(\.|source)\s+([^\s;&|<>()]+)")
 _INPUT = re.compile(r"^bash: (.+): Is a directory$", re.M)
 _OF_INPUT = {  # program -> what it says where its standard input is a directory
     "cat": "cat: -: Is a directory",

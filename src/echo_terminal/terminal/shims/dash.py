@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call
 from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.words import PLACE
 
 ECHO = f"{OWN}dash_echo"
 _ABSENT = "source let declare typeset shopt pushd popd dirs mapfile readarray disown enable compgen complete".split()
 _TEXT = re.compile(r"(\bsh\s+(?:-[eu]+\s+)*-[eu]*c\s+)(?:'([^']*)'|\"((?:[^\"\\$`]|\\.)*)\")", re.S)
-_PLACE = r"(?:^|[;&|({\n]|\b(?:then|do|else))\s*"
-_BUILTIN = re.compile(rf"{_PLACE}({'|'.join(_ABSENT)})\b")
-_ECHO = re.compile(rf"{_PLACE}echo\s+(?:-\w*[eE]|[^;&|\n]*\\)")
+_BUILTIN = re.compile(rf"{PLACE}({'|'.join(_ABSENT)})\b")
+_ECHO = re.compile(rf"{PLACE}echo\s+(?:-\w*[eE]|[^;&|\n]*\\)")
 _SCRIPT = re.compile(r"(?<![\w./-])sh\s+(?:-[eu]+\s+)*([\w./-]+)(?![\w'\"])")
 _NAMED = re.compile(r"\bsh\s+(?:-\w+\s+)*-\w*c\s+(?:'[^']*'|\"[^\"]*\")\s+([\w./-]+)", re.S)
 _ONLY = re.compile(r"\bsh\s+(?:-\w+\s+)*-\w*c\b")

@@ -8,14 +8,15 @@ from echo_terminal.terminal.shims.call import Call, UsageError, options, quote
 from echo_terminal.terminal.shims.columns import content
 from echo_terminal.terminal.shims.limits import TIME, Stopped
 from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.words import PLACE
 
 HEAD, TAIL = f"{OWN}head", f"{OWN}tail"
 _CALL = re.compile(
-    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|time))[ \t]*)(head|tail)(?=(?:[ \t]+[^\s;&|<>()]+)*?[ \t]+"
+    rf"({PLACE})(head|tail)(?=(?:[ \t]+[^\s;&|<>()]+)*?[ \t]+"
     r"(?:-\w*z\w*|-\d*[a-eg-zA-EG-Z]*[fF]|--follow|--retry|--zero-terminated)(?=[\s=;&|<>)]|\Z))"
 )
 _SEVERAL = re.compile(
-    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|time))[ \t]*)(head|tail)(?=(?:[ \t]+(?:-[nc][ \t]+[-+]?\w+|-[\w=+-]+))*[ \t]+"
+    rf"({PLACE})(head|tail)(?=(?:[ \t]+(?:-[nc][ \t]+[-+]?\w+|-[\w=+-]+))*[ \t]+"
     r"(?:[^\s;&|<>()$`*+-][^\s;&|<>()$`*]*[ \t]+[^\s;&|<>()$`*-]|[^\s;&|<>()$`-][^\s;&|<>()$`*]*\*))"
 )
 _LONG = "bytes= lines= quiet silent verbose zero-terminated".split()

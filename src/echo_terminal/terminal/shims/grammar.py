@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from echo_terminal.terminal.shims.texts import unended
+from echo_terminal.terminal.shims.words import PLACE
 
 _QUOTE = "unexpected EOF while looking for matching"
 _NEAR = "syntax error near unexpected token"
@@ -121,10 +122,8 @@ def open_ended(command: str) -> bool:
     return any(match[2] not in ends for match in _HEREDOC.finditer(command))
 
 
-_SOURCED = re.compile(r"(?:^|[;&|\n({]|\b(?:then|do|else))\s*(?:\.|source)\s+(['\"]?)([\w./~-]+)\1")
-_STARTED = re.compile(
-    r"\b(?:ba)?sh\b\s|(?:^|[;&|\n({]|\b(?:then|do|else|xargs))\s*\.{0,2}/\S|-exec(?:dir)?\s|\|\s*(?:ba)?sh\b"
-)
+_SOURCED = re.compile(rf"{PLACE}(?:\.|source)\s+(['\"]?)([\w./~-]+)\1")
+_STARTED = re.compile(rf"\b(?:ba)?sh\b\s|(?:{PLACE}|\bxargs\s*)\.{{0,2}}/\S|-exec(?:dir)?\s|\|\s*(?:ba)?sh\b")
 _INSIDE = re.compile(r"^(?!bash: |sh: )([^\s:]+): line (\d+): (.*)$", re.M)
 _AGAIN = re.compile(rf"^(bash: {_NEAR} .*\n)bash: (?:eval: line \d+: )?`.*'\n", re.M)
 

@@ -11,13 +11,11 @@ from bashkit import FileSystem
 
 from echo_terminal.terminal.shims.jq_errors import compile_error, undefined
 from echo_terminal.terminal.shims.json_errors import parse_error
-from echo_terminal.terminal.shims.words import value, word_spans
+from echo_terminal.terminal.shims.words import PLACE, value, word_spans
 
 _WORDS = r"((?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^;&\n|)<>`'\"\\])*)"
-_JQ = re.compile(
-    rf"(?:^|[;&|({{\n!`]|\b(?:then|do|else|in|time))\s*jq(?=\s){_WORDS}(<<<|<(?![<(]))?{_WORDS}", re.S
-)
-_BEFORE = re.compile(rf"(?:^|[;&|({{\n])\s*(cat|echo)\s{_WORDS}\|\s*$", re.S)
+_JQ = re.compile(rf"{PLACE}jq(?=\s){_WORDS}(<<<|<(?![<(]))?{_WORDS}", re.S)
+_BEFORE = re.compile(rf"{PLACE}(cat|echo)\s{_WORDS}\|\s*$", re.S)
 _TAKES = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--indent": 1, "-L": 1}
 _UNREAD = re.compile(r"^(?:jq: invalid JSON: .*|parse error: .*)$", re.M)
 _UNCOMPILED = re.compile(r"^jq: error: (?:expected .*|unexpected .*|(\S+) is not defined)$", re.M)

@@ -9,6 +9,7 @@ import re
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims.call import NO_ENTRY, Call, quote
 from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.words import PLACE
 
 OPEN, TOUCH = f"{OWN}open", f"{OWN}touch"
 FIXED = "/etc/.fixed"  # a name there cannot be written: the folder is mounted read-only
@@ -19,9 +20,9 @@ _COMMAND = re.compile(r"[^;&|\n(){}<>`]+")
 _REDIRECTION = re.compile(rf"(?<![<>&=\d-])(>>?)[ \t]*({_WORD})(?=[\s;&|)]|\Z)")
 _LOOKS = re.compile(rf"(?:^|[\s;&|({{])(?:{OWN})?(?:ls|find|du|tar|zip)\b|[*?]|\bgrep\b.* -\w*[rR]")
 _ITSELF = re.compile(
-    rf"((?:^|[;&|({{\n])[ \t]*[ef]?grep)((?:[ \t]+(?:{_WORD}|[^\s;&|<>()'\"`$]+))+)[ \t]*>>?[ \t]*({_WORD})"
+    rf"({PLACE}[ef]?grep)((?:[ \t]+(?:{_WORD}|[^\s;&|<>()'\"`$]+))+)[ \t]*>>?[ \t]*({_WORD})"
 )
-_TOUCH = re.compile(r"((?:^|[;&|({\n])[ \t]*)touch((?:[ \t]+[\w./+@%:,-]+)+)(?=[ \t]*(?:[;&|)\n]|\Z|\d?>))")
+_TOUCH = re.compile(rf"({PLACE})touch((?:[ \t]+[\w./+@%:,-]+)+)(?=[ \t]*(?:[;&|)\n]|\Z|\d?>))")
 _DENIED = re.compile(rf"{re.escape(FIXED)}([^\s:']+)")
 _SAME = re.compile(rf"{re.escape(SAME)}([^\s:']+): {NO_ENTRY}")
 

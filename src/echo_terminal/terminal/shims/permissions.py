@@ -16,6 +16,7 @@ from bashkit import Bash
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.shims.texts import to_keep
+from echo_terminal.terminal.shims.words import PLACE
 from echo_terminal.terminal.terminal import File
 
 DENIED = "/usr/.denied/"
@@ -35,14 +36,13 @@ _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operan
 _WORD = r"""(?:"\$\{?\w+\}?"|\$\{?\w+\}?(?![\w/.$\[])|"[^"$`\n]+"|'[^'\n]+'|[\w./~+-]+)"""
 _REDIRECTION = re.compile(rf"(?<![<>&=-])([12]?>>?|<)\s*(?![&(])({_WORD})(?![\w$*?])")
 _TEST = re.compile(rf"((?:\[|\btest|!|-a|-o)\s+)-([rw])\s+({_WORD})")
-_CD = re.compile(rf"((?:^|[;&|({{\n]|\b(?:then|do|else))[ \t]*)cd[ \t]+({_WORD})(?=[\s;&|)]|\Z)")
+_CD = re.compile(rf"({PLACE})cd[ \t]+({_WORD})(?=[\s;&|)]|\Z)")
 _CHMOD = re.compile(r"\bchmod\s+([^;&|\n]+)")
 _GRANTS = re.compile(r"[ugoa]*\+[rwxX]+|0?[67]\d\d")
 _MOVES = re.compile(r"\b(?:mv|cp|ln)\s+([^;&|\n]+)")
 _SPREADS = re.compile(r"(?<!\$)[*?]|\bfind\b|\bxargs\b|(?<!read)\s-\w*[rR]")
 _SHOWS = re.compile(
-    r"\bset -\w*x|\bsh -\w*x|(?:^|[;&|({\n!`]|\b(?:if|then|do|else|elif|while)\s)\s*"
-    r"(?:type\s|declare\s+-[fF]|command\s+-[vV])"
+    rf"\bset -\w*x|\bsh -\w*x|{PLACE}(?:type\s|declare\s+-[fF]|command\s+-[vV])"
 )  # the functions would be seen
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.shims.words import PLACE
+
 OWN = "__"  # in front of the names of our programs that bashkit has too
-_PROGRAM = re.compile(
-    r"((?:^|[;&|({\n!]|\b(?:then|do|else|time))\s*)(tar|gzip|gunzip)(?![\w./-])([^;&\n|)}]*)(\|?)"
-)
+_PROGRAM = re.compile(rf"({PLACE})(tar|gzip|gunzip)(?![\w./-])([^;&\n|)}}]*)(\|?)")
 _TO_STDOUT = re.compile(
     r"(?:^|\s)(?:-|-[a-zA-Z0-9]*c[a-zA-Z0-9]*|--stdout|--to-stdout)(?=\s|$)|<(?!\s*/dev/null)"
 )
@@ -16,9 +16,7 @@ _TAR_STREAM = re.compile(r"(?:^|(?<!-T)\s)-(?=\s|$)|--to-command|<")
 _TAR_FILE = re.compile(r"^\s*-?\w*f\w*(?:\s|$)|\s-\w*f\w*(?:\s|$)|\s--file\b")
 _TAR_MODE = re.compile(r"\s*-?[a-zA-Z]*[cxt]")
 _ZCAT = re.compile(r"(\|\s*)zcat(?=\s*(?:$|[|;&)]))")
-_FIND = re.compile(
-    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in))\s*)find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)"
-)
+_FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
 _FIND_ALSO = frozenset(
     (
@@ -41,19 +39,19 @@ def _chosen_find(match: re.Match[str]) -> str:
     return f"{before}{OWN}find{words}" if ours else match[0]
 
 
-_TEE = re.compile(r"((?:^|[;&|({\n])\s*)tee(?=\s+[^\s;&|])")
+_TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(r"zip|tar|xz|zcat|base64|xxd|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\(")
-_LS = re.compile(r"((?:^|[;&|({\n])\s*)ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
+_LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
 _SHORT = re.compile(
-    r"((?:^|[;&|({\n])\s*)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
+    rf"({PLACE})/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
 )
 _MATCHERS = re.compile(  # two kinds of pattern at once
-    r"((?:^|[;&|({\n])\s*)grep(?=\s+(?:-\w*(?:[EFG]\w*P|P\w*[EFG])\w*|-([EFGP])\s+-(?!\2)[EFGP])\s)"
+    rf"({PLACE})grep(?=\s+(?:-\w*(?:[EFG]\w*P|P\w*[EFG])\w*|-([EFGP])\s+-(?!\2)[EFGP])\s)"
 )
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
 _SUMS = re.compile(
-    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time)|\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
+    rf"({PLACE}|(?:\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
     r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?![^;&|\n]*<)"
 )
 
@@ -96,7 +94,8 @@ def own_archivers(command: str) -> str:
 
 def _chosen(match: re.Match[str]) -> str:
     before, name, words, pipe = match.groups()
-    if before.startswith("|") and not (name == "tar" and "-T" in words):
+    piped = re.search(r"(?<!\|)\|&?\s*\Z", match.string[: match.start(2)]) is not None
+    if piped and not (name == "tar" and "-T" in words):
         return match[0]
     if name == "tar":
         in_file = _TAR_FILE.search(words) is not None

@@ -14,6 +14,7 @@ from echo_terminal.terminal.shims.call import Call, quote
 from echo_terminal.terminal.shims.piping import OWN
 from echo_terminal.terminal.shims.usage import FILE, READ
 from echo_terminal.terminal.shims.versions import VERSIONS
+from echo_terminal.terminal.shims.words import PLACE
 
 REFUSE = f"{OWN}refuse"
 
@@ -115,9 +116,7 @@ BUILTINS = {  # letters, and what stands behind "usage: NAME"
 }
 _STACKS = {"dirs": "[-clpv] [+N] [-N]", "pushd": "[-n] [+N | -N | dir]", "popd": "[-n] [+N | -N]"}
 _WORD = r"[^\s;&|<>()'\"$`\\*?{}#~]+|'[^'\n]*'|\"[^\"$`\\\n]*\""
-_CALL = re.compile(
-    rf"((?:^|[|;&({{\n`!]|\b(?:then|do|else))[ \t]*)([a-z]\w*)((?:[ \t]+(?:{_WORD}))+)(?=[\s;&|)`<>}}]|\Z)"
-)
+_CALL = re.compile(rf"({PLACE})([a-z]\w*)((?:[ \t]+(?:{_WORD}))+)(?=[\s;&|)`<>}}]|\Z)")
 _FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|base64|base32|tsort|timeout) ")
 _END = re.compile(r"[ \t]*(?:[;&|)\n<>]|\Z)")  # no other word follows, of which an option might need one
 _OPTION = re.compile(r"[ \t]-")

@@ -17,12 +17,12 @@ from echo_terminal.terminal.shims.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.shims.refusing import refusals
 from echo_terminal.terminal.shims.sed_scripts import by_gnu_rules
 from echo_terminal.terminal.shims.texts import outside_texts, to_keep
+from echo_terminal.terminal.shims.words import PLACE
 from echo_terminal.terminal.shims.xargs import own_xargs
 from echo_terminal.terminal.terminal import CLOCK
 
-_PLACE = r"(?:^|(?<=[|;&({\n]))\s*(?:(?:then|do|else|!)\s+)?"
 _TOOL = re.compile(
-    rf"({_PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
+    rf"({PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
 _STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
 _DATE = r"%-?\d*\([^()'\"\n]*\)T"

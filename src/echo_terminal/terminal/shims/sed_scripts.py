@@ -14,7 +14,7 @@ from echo_terminal.terminal.shims.piping import OWN
 from echo_terminal.terminal.shims.sed_reading import Refused, Script
 from echo_terminal.terminal.shims.texts import to_keep
 from echo_terminal.terminal.shims.usage import SED
-from echo_terminal.terminal.shims.words import value, word_spans
+from echo_terminal.terminal.shims.words import PLACE, value, word_spans
 
 _LONG = (
     "quiet silent debug expression= file= follow-symlinks in-place=? line-length= null-data zero-terminated posix "
@@ -22,7 +22,7 @@ _LONG = (
 ).split()
 _SHORT = "isnrzuEe:f:l:"
 _SED = re.compile(
-    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|in|time))\s*)sed(?=\s)"
+    rf"({PLACE})sed(?=\s)"
     r"((?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^;&\n|)<>`'\"\\])*)",
     re.S,
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from echo_terminal.terminal.shims.call import NO_ENTRY, quote
+from echo_terminal.terminal.shims.words import PLACE
 
 _FAILED = re.compile(
     rf"^(?:[^\s:]+: line \d+: |bash: |sh: )(\S.*): (command not found|{NO_ENTRY}|Permission denied)$",
     re.M,
 )
 _STARTS = re.compile(
-    r"(?:^|[;&|({\n!`]|\b(?:then|do|else|time)\b)\s*(?:(nice|nohup|env|timeout|xargs)\b|(find)\b[^;&|\n]*?\s-exec(?:dir)?\b)"
+    rf"{PLACE}(?:(nice|nohup|env|timeout|xargs)\b|(find)\b[^;&|\n]*?\s-exec(?:dir)?\b)"
     r"([^;&|\n]*)"
 )
 _WORDS = re.compile(r"(?:[^\s'\"\\]|\\.|'[^']*'|\"[^\"]*\")+")

@@ -12,13 +12,14 @@ from echo_terminal.terminal.shims.call import NO_ENTRY, Call, UsageError, option
 from echo_terminal.terminal.shims.columns import content
 from echo_terminal.terminal.shims.limits import LONGEST, ROOM, Stopped
 from echo_terminal.terminal.shims.piping import OWN
+from echo_terminal.terminal.shims.words import PLACE
 
 PROGRAM, RUN = f"{OWN}xargs", f"{OWN}run_xargs"
 FUNCTION = f'{RUN}() ( eval "$({PROGRAM} "$@")" )'
 AT_ONCE = 200
 ROOM_OF_LINE = 128 << 10  # bytes of one command's words
 _PLACE = re.compile(
-    r"((?:^|[;&|({\n!`]|\b(?:then|do|else|time))[ \t]*)xargs(?=[ \t\n;&|)<>]|$)"
+    rf"({PLACE})xargs(?=[ \t\n;&|)<>]|$)"
     r"(?![^|;&\n]*(?:\s-p\b|--interactive|--help))"
 )
 _NO_PROGRAMS = frozenset(
