@@ -17,15 +17,6 @@ SHELL_VARIABLES = frozenset(
     " _UMASK PYTHONHASHSEED PYTHONDONTWRITEBYTECODE LANG LC_ALL"
     " BASHKIT_ALLOW_INPROCESS_SQLITE BASH_LOADABLES_PATH HISTFILESIZE HISTSIZE MAILCHECK TIME_STYLE".split()
 )
-_OPTIONS = {  # how bashkit remembers `set -o`
-    "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
-    "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
-}  # fmt: skip
-
-
-def options(variables: Mapping[str, str]) -> str:
-    """The words for ``set`` that give a shell the options of the one whose variables these are (bashkit's)."""
-    return " ".join(flag for name, flag in _OPTIONS.items() if variables.get(name) == "1")
 
 
 def digest(

@@ -17,7 +17,7 @@ import time
 import weakref
 from collections.abc import Mapping
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile, ShellState
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
@@ -39,18 +39,16 @@ from echo_terminal.terminal.shims.tracing import real_trace
 from echo_terminal.terminal.shims.versions import real_versions
 from echo_terminal.terminal.shims.xargs import FUNCTION, RUN
 from echo_terminal.terminal.terminal import (
-    ENVIRONMENT,
     HOME,
-    HOSTNAME,
     KILLED_EXIT,
     TIMEOUT_EXIT,
-    USER,
     Entry,
     File,
     Observation,
     Status,
 )
 from echo_terminal.terminal.virtual_python import PythonProgram
+from echo_terminal.terminal.virtual_shell import forget, new_shell, options
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
 FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command
@@ -123,18 +121,9 @@ class VirtualTerminal:
 
     def _build(self) -> Bash:
         self._sound = True
-        return Bash(
-            username=USER,
-            hostname=HOSTNAME,
-            cwd=HOME,
-            env={**ENVIRONMENT, "SHLVL": "1", "_": "/usr/bin/env"},
-            files={"/usr/bin/python3": "#!/bin/sh\n"},
-            max_commands=self.params.max_commands,
-            max_loop_iterations=self.params.max_loop,
-            max_memory=self.params.max_bytes,
-            timeout_seconds=self._timeout,
-            profile=ExecutionProfile.Interactive,
-            custom_builtins=self._programs,
+        limits = self.params
+        return new_shell(
+            self._programs, self._timeout, limits.max_commands, limits.max_loop, limits.max_bytes
         )
 
     @property
@@ -239,7 +228,7 @@ class VirtualTerminal:
         self._state, self._env = self._open.shell_state(), None
         self._cwd = self._state.cwd
         if self._altered:
-            self._options = state.options(self._state.variables)
+            self._options = options(self._state.variables)
         return stdout, stderr, code, status
 
     def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
@@ -316,12 +305,8 @@ class VirtualTerminal:
         if self._end is not None:
             return self._end
         if _ABORTS.search(stderr) is None:
-            shell, self._line = self._open, FIRST_LINE
-            now = shell.shell_state()
-            names = {*now.variables, *now.arrays, *now.assoc_arrays} - {*now.env} - state.SHELL_VARIABLES
-            functions = [line.split()[-1] for line in shell.execute_sync("declare -F").stdout.splitlines()]
-            own = " ".join(name for name in names if not name.startswith("SHOPT_"))
-            shell.execute_sync(f"unset -v {own} 2>&1; unset -f {' '.join(functions)} 2>&1; unalias -a 2>&1")
+            self._line = FIRST_LINE
+            forget(self._open)
         return code
 
     def _rebuild(self) -> None:

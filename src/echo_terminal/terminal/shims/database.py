@@ -47,8 +47,10 @@ def sqlite(call: Call, limits: Limits) -> None:
             screen.header = word == "header"
         elif word in SHOWN:
             screen.choose(word)
-        elif word in ("separator", "nullvalue") and words:
-            setattr(screen, {"separator": "separator"}.get(word, "null"), words.pop(0))
+        elif word == "separator" and words:
+            screen.separator = words.pop(0)
+        elif word == "nullvalue" and words:
+            screen.null = words.pop(0)
         elif word in ("cmd", "init") and words:
             value = words.pop(0)
             first += [value] if word == "cmd" else []

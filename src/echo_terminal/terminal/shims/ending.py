@@ -22,16 +22,8 @@ _SEVERAL = re.compile(
 _LONG = "bytes= lines= quiet silent verbose zero-terminated".split()
 _FOLLOW = "follow=? max-unchanged-stats= pid= retry sleep-interval=".split()
 _UNITS = {
-    "": 1,
-    "b": 512,
-    "K": 1024,
-    "k": 1024,
-    "kB": 1000,
-    "KB": 1000,
-    "M": 1 << 20,
-    "MB": 10**6,
-    "G": 1 << 30,
-}
+    "": 1, "b": 512, "K": 1024, "k": 1024, "kB": 1000, "KB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30,
+}  # fmt: skip
 
 
 def own_ends(command: str) -> str:

@@ -32,22 +32,10 @@ LONG = (
     "context zero"
 ).split()
 LONG_OF = {
-    "all": "a",
-    "almost-all": "A",
-    "ignore-backups": "B",
-    "directory": "d",
-    "no-group": "G",
-    "human-readable": "h",
-    "dereference": "L",
-    "dereference-command-line": "H",
-    "inode": "i",
-    "numeric-uid-gid": "n",
-    "quote-name": "Q",
-    "reverse": "r",
-    "recursive": "R",
-    "size": "s",
-    "escape": "b",
-}
+    "all": "a", "almost-all": "A", "ignore-backups": "B", "directory": "d", "no-group": "G", "human-readable": "h",
+    "dereference": "L", "dereference-command-line": "H", "inode": "i", "numeric-uid-gid": "n", "quote-name": "Q",
+    "reverse": "r", "recursive": "R", "size": "s", "escape": "b",
+}  # fmt: skip
 STYLES = {"full-iso": "%Y-%m-%d %H:%M:%S.%N %z", "long-iso": "%Y-%m-%d %H:%M"}
 
 
