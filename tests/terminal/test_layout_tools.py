@@ -3,7 +3,6 @@
 import pytest
 
 from echo_terminal.terminal.terminal import HOME, File
-from echo_terminal.terminal.virtual import VirtualTerminal
 
 FILES = {
     f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\ndelta\n"),
@@ -15,13 +14,6 @@ FILES = {
 HINT = "Try 'split --help' for more information.\n"
 SIDES = "join: a.txt:4: is not sorted: delta\njoin: b.txt:4: is not sorted: epsilon\n"
 UNSORTED = f"{SIDES}join: input is not in sorted order\n"
-
-
-@pytest.fixture
-def terminal():
-    engine = VirtualTerminal()
-    engine.reset(FILES, seed=0)
-    return engine
 
 
 @pytest.mark.parametrize(

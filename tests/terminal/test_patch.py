@@ -3,7 +3,6 @@
 import pytest
 
 from echo_terminal.terminal.terminal import HOME, File
-from echo_terminal.terminal.virtual import VirtualTerminal
 
 A, B = "alpha\nbeta\ngamma\ndelta\n", "alpha\nbeta2\ngamma\nepsilon\ndelta\n"
 BODY = " alpha\n-beta\n+beta2\n gamma\n+epsilon\n delta\n"
@@ -30,11 +29,7 @@ LOST = (
 FAILED = "patching file x\nHunk #1 FAILED at 1.\n1 out of 1 hunk FAILED -- saving rejects to file x.rej\n"
 
 
-@pytest.fixture
-def terminal():
-    engine = VirtualTerminal()
-    engine.reset({f"{HOME}/a.txt": File(A.encode()), f"{HOME}/b.txt": File(B.encode())}, seed=0)
-    return engine
+FILES = {f"{HOME}/a.txt": File(A.encode()), f"{HOME}/b.txt": File(B.encode())}
 
 
 @pytest.mark.parametrize(

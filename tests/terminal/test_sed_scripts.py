@@ -4,14 +4,8 @@ import pytest
 
 from echo_terminal.terminal.shims import regex_errors
 from echo_terminal.terminal.terminal import HOME, File
-from echo_terminal.terminal.virtual import VirtualTerminal
 
-
-@pytest.fixture(scope="module")
-def terminal():
-    engine = VirtualTerminal()
-    engine.reset({f"{HOME}/a.txt": File(b"alpha\nbeta\n")}, seed=0)
-    return engine
+FILES = {f"{HOME}/a.txt": File(b"alpha\nbeta\n")}
 
 
 @pytest.mark.parametrize(

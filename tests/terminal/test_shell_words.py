@@ -6,7 +6,6 @@ from echo_terminal.terminal.shims.call import quote, shown
 from echo_terminal.terminal.shims.grammar import refused, warnings
 from echo_terminal.terminal.shims.refusing import PROGRAMS, complaint
 from echo_terminal.terminal.terminal import HOME, File
-from echo_terminal.terminal.virtual import VirtualTerminal
 
 FILES = {
     f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\n", mtime=1714558560),
@@ -16,13 +15,6 @@ FILES = {
     f"{HOME}/closed": File(b"no\n", 0),
 }
 WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous {} value\n"
-
-
-@pytest.fixture
-def terminal():
-    engine = VirtualTerminal()
-    engine.reset(FILES, seed=0)
-    return engine
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,8 @@
 import pytest
 
 from echo_terminal.terminal.terminal import HOME, File
-from echo_terminal.terminal.virtual import VirtualTerminal
 
-
-@pytest.fixture
-def terminal():
-    engine = VirtualTerminal()
-    engine.reset(
-        {f"{HOME}/s.csv": File(b"a,b,c,d,e\n1,x y,,2.5,z\n"), f"{HOME}/q.sql": File(b"select 5;\n")}, seed=0
-    )
-    return engine
+FILES = {f"{HOME}/s.csv": File(b"a,b,c,d,e\n1,x y,,2.5,z\n"), f"{HOME}/q.sql": File(b"select 5;\n")}
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,12 @@
 import pytest
 
 from echo_terminal.terminal.terminal import HOME, File, Status
-from echo_terminal.terminal.virtual import VirtualTerminal
 
 FILES = {
     f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\ndelta\n"),
     f"{HOME}/b.txt": File(b"alpha\nbeta2\ngamma\nepsilon\ndelta\n"),
     f"{HOME}/f.txt": File(b"banana\napple\ncherry\napple\nBanana\ndate\napple\nfig\nbanana\n"),
 }
-
-
-@pytest.fixture(scope="module")
-def terminal():
-    engine = VirtualTerminal()
-    engine.reset(FILES, seed=0)
-    return engine
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def task_table() -> list[Row]:
     hashes = [t.canonical_hash for t in tasks]
     collisions = len(hashes) - len(set(hashes))
     return [
-        row(f"time of {len(tasks)} tasks generated and gated", minutes, "min", "<= 10", minutes <= 10),
+        row("task table generated and gated", minutes, f"min, {len(tasks)} tasks", "<= 10", minutes <= 10),
         row("tasks refused by the gate", report.gated - len(report.kept), "tasks"),
         row("canonical collisions", collisions, "tasks", "= 0", collisions == 0),
     ]

@@ -81,7 +81,7 @@ def fidelity(data: Path, corpora: Sequence[str] = CORPORA) -> list[dict[str, Any
 
 def _share(name: str, found: Sequence[Row], least: float) -> dict[str, Any]:
     share = 100 * sum(r.exact for r in found) / len(found)
-    return row(f"{name} ({len(found)})", share, "%", f">= {least}", share >= least)
+    return row(name, share, f"% of {len(found)}", f">= {least}", share >= least)
 
 
 def session_states(data: Path, seed: int = 11) -> list[dict[str, Any]]:
