@@ -98,7 +98,7 @@ def ce_and_passing(results: Results, paper: Path) -> Figure:
                 color=style.COLOURS.get(objective, style.COLOURS["start"]),
                 alpha=0.75,
                 linewidth=0,
-                label=f"{label(start)}, {label(objective)}",
+                label=label(objective) if len(markers) == 1 else f"{label(start)}, {label(objective)}",
             )
         axis.set_title(suite)
         middle = sum(axis.get_xlim()) / 2  # a twentieth of a nat at least: less is no difference to show
