@@ -11,9 +11,14 @@ def test_dvc_yaml_is_in_step_with_the_imports() -> None:
     assert (ROOT / "dvc.yaml").read_text() == rewritten(ROOT), "run python -m echo_terminal.pipeline.closure"
 
 
-def test_training_depends_on_the_loss_and_the_shims_and_not_on_docker_or_figures() -> None:
+def test_training_depends_on_the_loss_and_the_programs_and_not_on_docker_or_figures() -> None:
     files = closure(ROOT, "04_train")
-    for name in ("training/loss.py", "training/batch.py", "terminal/shims/listing.py", "policy/engine.py"):
+    for name in (
+        "training/loss.py",
+        "training/batch.py",
+        "terminal/programs/files/listing.py",
+        "policy/engine.py",
+    ):
         assert f"src/echo_terminal/{name}" in files
     for name in ("terminal/docker.py", "tasks/harbor.py", "analysis/figures.py", "pipeline/runner.py"):
         assert f"src/echo_terminal/{name}" not in files

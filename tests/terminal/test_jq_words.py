@@ -2,10 +2,10 @@
 
 import pytest
 
-from echo_terminal.terminal.shims.jq_errors import compile_error, undefined
-from echo_terminal.terminal.shims.json_errors import parse_error
 from echo_terminal.terminal.terminal import HOME, File
 from echo_terminal.terminal.virtual import VirtualTerminal
+from echo_terminal.terminal.wording.jq_errors import compile_error, undefined
+from echo_terminal.terminal.wording.json_errors import parse_error
 
 UNIX = "(Unix shell quoting issues?) at <top-level>, line 1:"
 

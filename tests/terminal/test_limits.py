@@ -10,9 +10,9 @@ import zlib
 
 import pytest
 
-from echo_terminal.terminal.shims.limits import Limits, Stopped
-from echo_terminal.terminal.shims.packing import MOST, PIECE, packed, unpacked
-from echo_terminal.terminal.shims.watching import watched
+from echo_terminal.terminal.programs.archive.packing import MOST, PIECE, packed, unpacked
+from echo_terminal.terminal.programs.limits import Limits, Stopped
+from echo_terminal.terminal.programs.watching import watched
 from echo_terminal.terminal.terminal import File, Status, open_terminal
 
 LATE = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from echo_terminal.terminal.shims import regex_errors
 from echo_terminal.terminal.terminal import HOME, File
+from echo_terminal.terminal.wording import regex_errors
 
 FILES = {f"{HOME}/a.txt": File(b"alpha\nbeta\n")}
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from echo_terminal.terminal.shims.call import quote, shown
-from echo_terminal.terminal.shims.grammar import refused, warnings
-from echo_terminal.terminal.shims.refusing import PROGRAMS, complaint
+from echo_terminal.terminal.programs.call import quote, shown
 from echo_terminal.terminal.terminal import HOME, File
+from echo_terminal.terminal.wording.grammar import refused, warnings
+from echo_terminal.terminal.wording.refusing import PROGRAMS, complaint
 
 FILES = {
     f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\n", mtime=1714558560),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from echo_terminal.terminal.shims.texts import outside_texts, texts
 from echo_terminal.terminal.terminal import File, open_terminal
+from echo_terminal.terminal.wording.texts import outside_texts, texts
 
 SCRIPT = """#!/bin/bash
 find . -size +1k

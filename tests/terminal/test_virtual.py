@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from echo_terminal.terminal import python_sandbox
-from echo_terminal.terminal.shims import callback
-from echo_terminal.terminal.shims.call import Clock, human, quote
-from echo_terminal.terminal.shims.dates import format_time, parse_date
-from echo_terminal.terminal.shims.edits import Hunk, hunks
-from echo_terminal.terminal.shims.grammar import syntax_error
-from echo_terminal.terminal.shims.messages import real_messages
-from echo_terminal.terminal.shims.modes import parse_mode
-from echo_terminal.terminal.shims.wordings import RULES
+from echo_terminal.terminal.programs import callback
+from echo_terminal.terminal.programs.call import Clock, human, quote
+from echo_terminal.terminal.programs.dates import format_time, parse_date
+from echo_terminal.terminal.programs.files.modes import parse_mode
+from echo_terminal.terminal.programs.text.edits import Hunk, hunks
 from echo_terminal.terminal.terminal import CLOCK, HOME, EngineUnavailable, File, Status
 from echo_terminal.terminal.virtual import VirtualParams, VirtualTerminal
+from echo_terminal.terminal.wording.grammar import syntax_error
+from echo_terminal.terminal.wording.messages import real_messages
+from echo_terminal.terminal.wording.wordings import RULES
 
 DATA = Path(__file__).parents[1] / "data"
 RAW = (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from bashkit import Bash, ExecResult
 
-from echo_terminal.terminal.shims.words import PLACE
+from echo_terminal.terminal.wording.words import PLACE
 
 STACK = 1 << 30  # bytes of address space
 NESTING = frozenset("source bash sh trap".split())  # programs that run other commands

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
 from echo_terminal.terminal.scripts import PATH
-from echo_terminal.terminal.shims import grammar
-from echo_terminal.terminal.shims.rewording import reworded
-from echo_terminal.terminal.shims.tracing import TRACED, traced
+from echo_terminal.terminal.wording import grammar
+from echo_terminal.terminal.wording.rewording import reworded
+from echo_terminal.terminal.wording.tracing import TRACED, traced
 
 SHORT = 1000  # characters of a command that is worth remembering
 _LEAVES = frozenset("exit logout exec kill set trap".split())

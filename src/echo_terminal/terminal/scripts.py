@@ -6,7 +6,7 @@ import re
 
 from bashkit import FileSystem
 
-from echo_terminal.terminal.shims.words import PLACE
+from echo_terminal.terminal.wording.words import PLACE
 
 PATH = re.compile(rf"({PLACE})((?:\.{{1,2}}/|/|[\w.-]+/)[\w./-]*)")  # at the place of a command
 _ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")

@@ -23,21 +23,15 @@ from echo_terminal.config import StrictModel
 from echo_terminal.terminal import state, virtual_tree
 from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
+from echo_terminal.terminal.programs import callback, programs
+from echo_terminal.terminal.programs.call import Clock, Typed
+from echo_terminal.terminal.programs.limits import TIME, Limits
+from echo_terminal.terminal.programs.small import Draw
+from echo_terminal.terminal.programs.versions import real_versions
+from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, read
 from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
-from echo_terminal.terminal.shims import callback, programs
-from echo_terminal.terminal.shims.call import Clock, Typed
-from echo_terminal.terminal.shims.context import in_context
-from echo_terminal.terminal.shims.grammar import open_ended, syntax_error, warnings
-from echo_terminal.terminal.shims.jq_words import of_jq
-from echo_terminal.terminal.shims.limits import TIME, Limits
-from echo_terminal.terminal.shims.messages import exit_code, real_messages
-from echo_terminal.terminal.shims.permissions import Rights
-from echo_terminal.terminal.shims.small import Draw
-from echo_terminal.terminal.shims.tracing import real_trace
-from echo_terminal.terminal.shims.versions import real_versions
-from echo_terminal.terminal.shims.xargs import FUNCTION, RUN
 from echo_terminal.terminal.terminal import (
     HOME,
     KILLED_EXIT,
@@ -49,6 +43,12 @@ from echo_terminal.terminal.terminal import (
 )
 from echo_terminal.terminal.virtual_python import PythonProgram
 from echo_terminal.terminal.virtual_shell import forget, new_shell, options
+from echo_terminal.terminal.wording.context import in_context
+from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
+from echo_terminal.terminal.wording.jq_words import of_jq
+from echo_terminal.terminal.wording.messages import exit_code, real_messages
+from echo_terminal.terminal.wording.permissions import Rights
+from echo_terminal.terminal.wording.tracing import real_trace
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
 FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command

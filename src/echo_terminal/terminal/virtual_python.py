@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from bashkit import FileSystem
 
 from echo_terminal.terminal import virtual_tree
+from echo_terminal.terminal.programs.call import Call
 from echo_terminal.terminal.python_sandbox import Outcome, PythonSandbox
 from echo_terminal.terminal.shell_session import WRITABLE
-from echo_terminal.terminal.shims.call import Call
 from echo_terminal.terminal.terminal import CLOCK, EngineUnavailable, Entry, File
 
 MARGIN = 0.2  # seconds before the limit of the command at which Python must be over, to be reported in time

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from bashkit import Bash, FileSystem
 
+from echo_terminal.terminal.programs.call import Clock
+from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
-from echo_terminal.terminal.shims.call import Clock
-from echo_terminal.terminal.shims.formatting import format_time
 from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
 
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}

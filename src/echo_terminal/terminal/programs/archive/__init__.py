@@ -1,0 +1,1 @@
+"""``tar``, ``gzip``, ``xz``, ``zip``: archives and compressed files."""

@@ -1,0 +1,202 @@
+"""``gzip`` and ``gunzip`` after GNU gzip 1.12, where a file becomes a file; in pipes bashkit's own do the work."""
+
+from __future__ import annotations
+
+import gzip as codec
+import io
+import posixpath
+import shlex
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from echo_terminal.terminal.programs.archive.packing import PIECE, unpacked
+from echo_terminal.terminal.programs.call import NO_ENTRY, Call, Meta, UsageError, options
+from echo_terminal.terminal.programs.text.columns import content
+
+_LONG = {
+    "decompress": "d", "uncompress": "d", "keep": "k", "force": "f", "list": "l", "test": "t", "verbose": "v",
+    "recursive": "r", "quiet": "q", "fast": "1", "best": "9", "no-name": "n", "name": "N",
+}  # fmt: skip
+
+
+@dataclass
+class Totals:
+    """Bytes of the files listed so far."""
+
+    packed: int = 0
+    plain: int = 0
+    files: int = 0
+    lines: list[str] = field(default_factory=list)
+
+
+def gzip(call: Call) -> None:
+    """Compress or decompress files in place."""
+    flags = {"d"} if call.name.endswith("gunzip") else set()
+    call.name = "gzip"
+    try:
+        found, words = options(call, "dkfltvrqnN123456789", list(_LONG))
+    except UsageError as error:
+        call.fail(error.message)
+        call.err.append("Try `gzip --help' for more information.\n")
+        return
+    flags |= {_LONG.get(option.lstrip("-"), option.lstrip("-")) for option, _ in found}
+    totals = Totals()
+    for word in words:
+        _one(call, word, flags, totals)
+    if totals.lines:
+        call.line("         compressed        uncompressed  ratio uncompressed_name")
+        for line in totals.lines:
+            call.line(line)
+        if totals.files > 1:
+            call.line(_listed(totals.packed, totals.plain, totals.packed, "(totals)"))
+
+
+def zgrep(shell: Callable[[Call, str, str], tuple[str, int]]) -> Callable[[Call], None]:
+    """``zgrep``: ``grep`` on what files hold, compressed or not; ``shell`` runs a command with standard input."""
+
+    def run(call: Call) -> None:
+        words = list(call.argv)
+        flags = [word for word in words if word.startswith("-") and word != "-"]
+        plain = [word for word in words if word not in flags]
+        if not plain:
+            call.err.append("Usage: zgrep [OPTION]... [-e] PATTERN [FILE]...\n")
+            call.code = 2
+            return
+        pattern, *names = plain
+        call.code, codes = 1, []
+        for name in names or ["-"]:
+            data = (
+                content(call, name)
+                if name == "-" or call.stat(call.path(name))
+                else content(call, f"{name}.gz")
+            )
+            if isinstance(data, str):
+                call.err.append(
+                    f"gzip: {name}: {data}\n"
+                    if data != "Is a directory"
+                    else f"gzip: {name} is a directory -- ignored\n"
+                )
+                codes.append(2)
+                data = b""
+            if data[:2] == b"\x1f\x8b":
+                data = unpacked(codec.open(io.BytesIO(data)))
+            label = ["-H", f"--label={name}"] if len(names) > 1 and "-h" not in flags else []
+            command = " ".join(shlex.quote(word) for word in ["grep", *label, *flags, "-e", pattern])
+            out, code = shell(
+                call, command if data else f"{command} < /dev/null", data.decode("utf-8", "replace")
+            )
+            call.out.append(out)
+            codes.append(code)
+        call.code = (
+            max(code for code in codes if code != 1) if any(c > 1 for c in codes) else int(0 not in codes)
+        )
+
+    return run
+
+
+def _one(call: Call, word: str, flags: set[str], totals: Totals) -> None:
+    backwards = bool(flags & {"d", "l", "t"})
+    meta = call.stat(call.path(word))
+    if meta is None and backwards and not word.endswith(".gz"):
+        word += ".gz"
+        meta = call.stat(call.path(word))
+    if meta is None:
+        call.fail(f"{word}: {NO_ENTRY}")
+    elif meta.kind == "directory":
+        if "r" not in flags:
+            call.err.append(f"gzip: {word} is a directory -- ignored\n")
+            call.code = call.code or 2
+            return
+        for name in call.children(call.path(word)):
+            _one(call, posixpath.join(word, name), flags, totals)
+    elif not meta.readable:
+        call.fail(f"{word}: Permission denied")
+    elif backwards:
+        _unpack(call, word, meta, flags, totals)
+    else:
+        _pack(call, word, meta, flags)
+
+
+def _warn(call: Call, text: str) -> None:
+    call.err.append(f"gzip: {text}\n")
+    call.code = call.code or 2
+
+
+def _store(
+    call: Call, word: str, target: str, data: bytes, meta: Meta, flags: set[str], ratio: float
+) -> None:
+    """Put ``data`` in the place of a file, with its mode and time."""
+    path = call.path(target)
+    if call.lstat(path) is not None and "f" not in flags:
+        _warn(call, f"{target} already exists;\tnot overwritten")
+        return
+    call.fs.write_file(path, data)
+    call.fs.chmod(path, meta.mode)
+    call.keep_time(path, meta)
+    keep = "k" in flags
+    if not keep:
+        call.fs.remove(call.path(word))
+    if "v" in flags:
+        call.err.append(f"{word}:\t{ratio:5.1f}% -- {'created' if keep else 'replaced with'} {target}\n")
+
+
+def _pack(call: Call, word: str, meta: Meta, flags: set[str]) -> None:
+    if word.endswith((".gz", ".tgz")) and "f" not in flags:
+        _warn(call, f"{word} already has .{word.rpartition('.')[2]} suffix -- unchanged")
+        return
+    data, buffer = call.fs.read_file(call.path(word)), io.BytesIO()
+    level = next((int(flag) for flag in sorted(flags, reverse=True) if flag.isdigit()), 6)
+    name = "" if "n" in flags else posixpath.basename(word)
+    when = 0 if "n" in flags else int(call.shown_time(meta.modified))
+    with codec.GzipFile(name, "wb", level, buffer, mtime=when) as stream:
+        for start in range(0, len(data), PIECE):
+            stream.write(data[start : start + PIECE])
+    packed = buffer.getvalue()
+    _store(call, word, f"{word}.gz", packed, meta, flags, _ratio(len(packed), len(data), packed))
+
+
+def _unpack(call: Call, word: str, meta: Meta, flags: set[str], totals: Totals) -> None:
+    packed = call.fs.read_file(call.path(word))
+    if "d" in flags and not flags & {"l", "t"} and not word.endswith((".gz", ".tgz")):
+        _warn(call, f"{word}: unknown suffix -- ignored")
+        return
+    if packed[:2] != b"\x1f\x8b":
+        call.err.append(f"\ngzip: {word}: not in gzip format\n")
+        call.code = 1
+        return
+    try:
+        data = unpacked(codec.open(io.BytesIO(packed)))
+    except EOFError:
+        call.err.append(f"\ngzip: {word}: unexpected end of file\n")
+        call.code = 1
+        return
+    except (OSError, zlib.error):
+        call.err.append(f"\ngzip: {word}: invalid compressed data--format violated\n")
+        call.code = 1
+        return
+    target = word[:-4] + ".tar" if word.endswith(".tgz") else word.removesuffix(".gz")
+    if "l" in flags:
+        totals.lines.append(_listed(len(packed), len(data), packed, target))
+        totals.packed, totals.plain, totals.files = (
+            totals.packed + len(packed),
+            totals.plain + len(data),
+            totals.files + 1,
+        )
+    elif "t" in flags:
+        if "v" in flags:
+            call.err.append(f"{word}:\t OK\n")
+    else:
+        _store(call, word, target, data, meta, flags, _ratio(len(packed), len(data), packed))
+
+
+def _ratio(packed: int, plain: int, content: bytes | int) -> float:
+    """Percent saved, the header and the name in it left out."""
+    header = 18
+    if isinstance(content, bytes) and len(content) > 3 and content[3] & 8:
+        header += content.index(b"\0", 10) - 9
+    return 100 * (plain - (packed - header)) / plain if plain else 0.0
+
+
+def _listed(packed: int, plain: int, content: bytes | int, name: str) -> str:
+    return f"{packed:>19} {plain:>19} {_ratio(packed, plain, content):5.1f}% {name}"

@@ -1,0 +1,1 @@
+"""Programs that list, find, make, move and describe files."""

@@ -1,0 +1,1 @@
+"""``patch`` after GNU patch 2.7.6."""

@@ -1,0 +1,1 @@
+"""``sqlite3`` after the shell of SQLite 3.40."""

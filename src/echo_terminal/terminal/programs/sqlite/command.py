@@ -1,0 +1,293 @@
+"""``sqlite3`` after the command-line shell of SQLite 3.40, on databases of the virtual file system.
+
+SQLite itself runs in this process, on a copy in memory: it can open nothing else (``ATTACH`` is refused), and
+a statement that takes long or much memory is interrupted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import posixpath
+import random
+import re
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+from echo_terminal.terminal.programs.call import Call
+from echo_terminal.terminal.programs.files.making import refusal
+from echo_terminal.terminal.programs.formatting import format_time
+from echo_terminal.terminal.programs.limits import ROOM, TIME, Limits, Stopped
+from echo_terminal.terminal.programs.sqlite.screens import MODES, SHOWN, Screen, pointer
+from echo_terminal.terminal.terminal import CLOCK
+
+BYTES = 64 << 20
+VERSION = "3.40.1 2022-12-28 14:03:47 df5c253c0b3dd24916e4ec7cf77d3db5294cc9fd45ae7b9c5e82ad8197f3alt1"
+CELLS = 2_000_000  # values that one statement may give
+
+
+def program(limits: Limits) -> Callable[[Call], None]:
+    """The program ``sqlite3`` within ``limits``."""
+    return lambda call: sqlite(call, limits)
+
+
+def sqlite(call: Call, limits: Limits) -> None:
+    """Run SQL and the commonest dot-commands.
+
+    Raises:
+        Stopped: the time is over, or a statement gives too much.
+    """
+    screen, words = Screen(), list(call.argv)
+    first: list[str] = []
+    while words and words[0].startswith("-"):
+        word = words.pop(0).lstrip("-")
+        if word in ("header", "noheader"):
+            screen.header = word == "header"
+        elif word in SHOWN:
+            screen.choose(word)
+        elif word == "separator" and words:
+            screen.separator = words.pop(0)
+        elif word == "nullvalue" and words:
+            screen.null = words.pop(0)
+        elif word in ("cmd", "init") and words:
+            value = words.pop(0)
+            first += [value] if word == "cmd" else []
+        elif word == "version":
+            call.line(VERSION)
+            return
+        elif word not in ("bail", "batch", "readonly"):
+            call.err.append(f"sqlite3: Error: unknown option: -{word}\nUse -help for a list of options.\n")
+            call.code = 1
+            return
+    name, *inputs = words or [":memory:"]
+    database = sqlite3.connect(":memory:", isolation_level=None)
+    path = call.path(name)
+    stored = b""
+    kind = call.stat(path)
+    if name != ":memory:" and (kind.kind != "file" if kind is not None else _closed(call, path)):
+        call.err.append(f'Error: unable to open database "{name}": unable to open database file\n')
+        call.code = 1
+        return
+    if name != ":memory:" and call.stat(path) is not None:
+        stored = call.fs.read_file(path)
+        database.deserialize(stored) if stored else None
+    database.execute(f"pragma hard_heap_limit={BYTES}")
+    database.set_progress_handler(lambda: int(time.monotonic() > limits.until), 10_000)
+    database.set_authorizer(_allow)
+    _stand_still(database)
+    script = bool(inputs)
+    for text in [*first, *(inputs or [call.stdin])]:
+        if not _run_text(call, database, screen, text, script, limits):
+            break
+    call.out.extend(screen.lines)
+    if name != ":memory:":
+        empty = database.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
+        if stored or not empty:
+            content = database.serialize()
+            if content != stored:
+                call.fs.write_file(path, content)
+    database.close()
+
+
+def _closed(call: Call, path: str) -> bool:
+    """Can no file be made there?"""
+    return bool(refusal(call, path)) or not call.is_folder(posixpath.dirname(path))
+
+
+def _stand_still(database: sqlite3.Connection) -> None:
+    """Random numbers of one seed, and the time of the episode where the functions of SQLite would look at a clock."""
+    numbers, plain = random.Random(0), sqlite3.connect(":memory:")
+    database.create_function("random", 0, lambda: numbers.getrandbits(63))
+    database.create_function(
+        "randomblob", 1, lambda size: numbers.randbytes(min(max(1, int(size or 0)), BYTES))
+    )
+    now = format_time(CLOCK, "%F %T")
+
+    def of(name: str, place: int) -> Callable[..., Any]:
+        def work(*given: object) -> Any:
+            if len(given) < place:  # ``strftime`` without a form
+                return None
+            values = list(given) if len(given) > place else [*given, now]
+            if isinstance(word := values[place], str) and word.lower() == "now":
+                values[place] = now
+            row = plain.execute(f"select {name}({','.join('?' * len(values))})", values).fetchone()
+            found: object = row[0]
+            return found
+
+        return work
+
+    for name in ("date", "time", "datetime", "julianday", "unixepoch"):
+        database.create_function(name, -1, of(name, 0), deterministic=True)
+    database.create_function("strftime", -1, of("strftime", 1), deterministic=True)
+    for name in ("date", "time", "timestamp"):
+        text = now.split()[0] if name == "date" else now.split()[1] if name == "time" else now
+        database.create_function(f"current_{name}", 0, lambda text=text: text)
+
+
+def _allow(action: int, *_: object) -> int:
+    return (
+        sqlite3.SQLITE_DENY if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH) else sqlite3.SQLITE_OK
+    )
+
+
+def _run_text(
+    call: Call, database: sqlite3.Connection, screen: Screen, text: str, script: bool, limits: Limits
+) -> bool:
+    """Run lines of SQL and dot-commands; False where an error ends it."""
+    waiting, first = "", 1
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if not waiting.strip() and line.startswith("."):
+            _dot(call, database, screen, line, limits)
+            continue
+        if not waiting.strip():
+            first = number
+        waiting += line + "\n"
+        while (place := _complete(waiting)) is not None or (number == len(lines) and waiting.strip()):
+            statement, waiting = (waiting[:place], waiting[place:]) if place is not None else (waiting, "")
+            rest = "".join([waiting, *(f"{later}\n" for later in lines[number:])]) if script else waiting
+            if (
+                not _statement(call, database, screen, statement, rest, None if script else first, limits)
+                and script
+            ):
+                return False
+    return True
+
+
+def _complete(text: str) -> int | None:
+    for match in re.finditer(";", text):
+        if sqlite3.complete_statement(text[: match.end()]):
+            return match.end()
+    return None
+
+
+def _statement(
+    call: Call,
+    database: sqlite3.Connection,
+    screen: Screen,
+    text: str,
+    rest: str,
+    line: int | None,
+    limits: Limits,
+) -> bool:
+    """Run one statement; ``rest`` is what follows it, ``line`` where it began, None on the command line."""
+    if not text.strip().rstrip(";").strip():
+        return True
+    try:
+        cursor = database.execute(text)
+        names = [column[0] for column in cursor.description or ()]
+        rows = _rows(cursor, limits)
+    except MemoryError:
+        raise Stopped(ROOM) from None
+    except sqlite3.Error as error:
+        if time.monotonic() > limits.until:
+            raise Stopped(TIME) from None
+        arrow = pointer(database, error, text + rest)
+        call.code = 1 if line is not None else _complain(call, error, arrow)
+        if line is not None:
+            kind = "Parse" if isinstance(error, sqlite3.OperationalError) else "Runtime"
+            code = f" ({error.sqlite_errorcode & 0xFF})" if kind == "Runtime" else ""
+            call.err.append(f"{kind} error near line {line}: {error}{code}\n{arrow if not code else ''}")
+        return False
+    if names:
+        screen.show(names, rows)
+    return True
+
+
+def _rows(cursor: sqlite3.Cursor, limits: Limits) -> list[tuple[object, ...]]:
+    found, cells, size = [], 0, 0
+    for row in cursor:
+        found.append(row)
+        cells += len(row)
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        if cells > CELLS or size > BYTES:
+            raise Stopped(ROOM)
+    return found
+
+
+def _complain(call: Call, error: Exception, arrow: str) -> int:
+    code = getattr(error, "sqlite_errorcode", 1) & 0xFF
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        call.err.append(f"Error: stepping, {error} ({code})\n")
+        return code
+    call.err.append(f"Error: in prepare, {str(error).replace(chr(10), '')}\n{arrow}")
+    return 1
+
+
+def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, limits: Limits) -> None:
+    words = [a or b or c for a, b, c in re.findall(r"\"([^\"]*)\"|'([^']*)'|(\S+)", line)]
+    name, *rest = words
+    if name in (".header", ".headers"):
+        screen.header = rest[:1] == ["on"]
+    elif name == ".mode" and rest and rest[0] in MODES.split():
+        screen.choose(rest[0])
+    elif name == ".mode" and rest:
+        call.err.append(f"Error: mode should be one of: {MODES}\n")
+        call.code = 1
+    elif name == ".read" and rest:
+        if call.stat(call.path(rest[0])) is None:
+            call.err.append(f'Error: cannot open "{rest[0]}"\n')
+            call.code = 1
+        else:
+            text = call.fs.read_file(call.path(rest[0])).decode("utf-8", "replace")
+            _run_text(call, database, screen, text, False, limits)
+    elif name in (".indexes", ".indices"):
+        sql = "select name from sqlite_schema where type='index' and name not like 'sqlite_%' order by 1"
+        screen.lines.extend(f"{row[0]}\n" for row in database.execute(sql))
+    elif name == ".separator" and rest:
+        screen.separator = rest[0].encode().decode("unicode_escape")
+    elif name == ".nullvalue" and rest:
+        screen.null = rest[0]
+    elif name == ".tables":
+        sql = "select name from sqlite_schema where type in ('table','view') and name not like 'sqlite_%' order by 1"
+        found = [row[0] for row in database.execute(sql)]
+        width = max(map(len, found), default=0)
+        screen.lines.extend(["  ".join(n.ljust(width) for n in found).rstrip(" ") + "\n"] if found else [])
+    elif name == ".schema":
+        sql = "select sql from sqlite_schema where sql is not null and name not like 'sqlite_%'"
+        wanted = [row[0] for row in database.execute(sql)]
+        pattern = (
+            re.compile(rf"create \w+ (?:if not exists )?[\"'`]?{re.escape(rest[0])}\b", re.I)
+            if rest
+            else None
+        )
+        known = [re.sub(r"^CREATE TABLE (?=['\"])", "CREATE TABLE IF NOT EXISTS ", text) for text in wanted]
+        screen.lines.extend(f"{text};\n" for text in known if pattern is None or pattern.search(text))
+    elif name == ".import" and len(rest) > 1:
+        _import(call, database, screen, *rest[-2:], comma="--csv" in rest)
+    elif name == ".dump":
+        screen.lines.extend(["PRAGMA foreign_keys=OFF;\n", *(_plain(text) for text in database.iterdump())])
+    elif name not in (".quit", ".exit", ".print"):
+        call.err.append(
+            f'Error: unknown command or invalid arguments:  "{name[1:]}". Enter ".help" for help\n'
+        )
+        call.code = 1
+    elif name == ".print":
+        screen.lines.append(" ".join(rest) + "\n")
+
+
+def _plain(text: str) -> str:
+    """A line of a dump; only odd names of tables are in quotes."""
+    return re.sub(r'^(INSERT INTO) "([A-Za-z_]\w*)" (?=VALUES)', r"\1 \2 ", text) + "\n"
+
+
+def _import(
+    call: Call, database: sqlite3.Connection, screen: Screen, file: str, table: str, *, comma: bool
+) -> None:
+    if call.stat(call.path(file)) is None:
+        call.err.append(f'Error: cannot open "{file}"\n')
+        call.code = 1
+        return
+    text = call.fs.read_file(call.path(file)).decode("utf-8", "replace")
+    delimiter = screen.separator if len(screen.separator) == 1 and not comma else ","
+    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    quoted = table.replace('"', '""')
+    known = database.execute("select 1 from sqlite_schema where name=?", [table]).fetchone()
+    if known is None and rows:
+        names = ['"' + name.replace('"', '""') + '" TEXT' for name in rows.pop(0)]
+        columns = ",\n ".join(", ".join(names[n : n + 4]) for n in range(0, len(names), 4))
+        database.execute(f'CREATE TABLE "{quoted}"(\n{columns})')
+    for row in rows:
+        database.execute(f'insert into "{quoted}" values({",".join("?" * len(row))})', row)

@@ -1,0 +1,1 @@
+"""Programs that read text and write text."""

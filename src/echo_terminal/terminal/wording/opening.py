@@ -1,0 +1,125 @@
+"""Files that a redirection opens: bash makes and empties them before the command runs, bashkit afterwards; and places
+where nothing can be written."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from echo_terminal.terminal.programs.call import NO_ENTRY, Call, quote
+from echo_terminal.terminal.shell_session import WRITABLE
+from echo_terminal.terminal.wording.piping import OWN
+from echo_terminal.terminal.wording.words import PLACE
+
+OPEN, TOUCH = f"{OWN}open", f"{OWN}touch"
+FIXED = "/etc/.fixed"  # a name there cannot be written: the folder is mounted read-only
+SAME = "/etc/.same"  # what is read there is the file that is written to
+LONGEST = 4096  # characters of a simple command before its redirection
+_WORD = r"(?:\"[^\"$`\\\n]+\"|'[^'\n]+'|[\w./~+@%:,-]+)"
+_COMMAND = re.compile(r"[^;&|\n(){}<>`]+")
+_REDIRECTION = re.compile(rf"(?<![<>&=\d-])(>>?)[ \t]*({_WORD})(?=[\s;&|)]|\Z)")
+_LOOKS = re.compile(rf"(?:^|[\s;&|({{])(?:{OWN})?(?:ls|find|du|tar|zip)\b|[*?]|\bgrep\b.* -\w*[rR]")
+_ITSELF = re.compile(
+    rf"({PLACE}[ef]?grep)((?:[ \t]+(?:{_WORD}|[^\s;&|<>()'\"`$]+))+)[ \t]*>>?[ \t]*({_WORD})"
+)
+_TOUCH = re.compile(rf"({PLACE})touch((?:[ \t]+[\w./+@%:,-]+)+)(?=[ \t]*(?:[;&|)\n]|\Z|\d?>))")
+_DENIED = re.compile(rf"{re.escape(FIXED)}([^\s:']+)")
+_SAME = re.compile(rf"{re.escape(SAME)}([^\s:']+): {NO_ENTRY}")
+
+
+def openings(command: str) -> str:
+    """The command with its redirections opened first where it could see that, or could not write there."""
+    if ">" in command:
+        if "grep" in command:
+            command = _ITSELF.sub(_found_itself, command)
+        command = _REDIRECTION.sub(_opened, command)
+    if "touch" in command:
+        command = _TOUCH.sub(_touched, command)
+    return command
+
+
+def _opened(match: re.Match[str]) -> str:
+    sign, word = match.groups()
+    plain = word.strip("'\"")
+    outside = plain.startswith("/") and _is_fixed(posixpath.normpath(plain))
+    if not outside:
+        start = match.string[max(0, match.start() - LONGEST) : match.start()].rstrip()
+        compound = start.endswith((")", "}", "done", "fi", "esac"))
+        before = start if compound else (_COMMAND.findall(start)[-1:] or [""])[0]
+        if _LOOKS.search(before) is None and (sign == ">>" or compound or word not in before.split()):
+            return match[0]
+    how = "w$-" if sign == ">" else "ww"
+    return f'{sign} "$({OPEN} {how} {word})"'
+
+
+def _found_itself(match: re.Match[str]) -> str:
+    """``grep`` that would read the file it writes to: the file is named as ``SAME``, and refused."""
+    program, typed, target = match.groups()
+    words = typed.split()
+    if target in words:
+        words = [SAME + target.replace("/", "%2f") if word == target else word for word in words]
+    elif "'" in target or '"' in target or "/" == target[0]:
+        return match[0]
+    else:
+        asked = [word for word in words if not word.startswith("-")][1:]
+        deep = any(re.fullmatch(r"-\w*[rR]\w*", word) for word in words)
+        root = next(
+            (w for w in asked if f"{target}/".startswith(f"{w.rstrip('/')}/") or w in (".", "./")), None
+        )
+        if not deep or root is None:
+            return match[0]
+        shown = f"./{target}" if root in (".", "./") else target
+        words += [f"--exclude={posixpath.basename(target)}", SAME + shown.replace("/", "%2f")]
+    return f"{program} {' '.join(words)}{match[0][len(program) + len(typed) :]}"
+
+
+def _is_fixed(path: str) -> bool:
+    return path not in WRITABLE and not path.startswith(("/dev/", *(f"{root}/" for root in WRITABLE)))
+
+
+def _touched(match: re.Match[str]) -> str:
+    words = match[2].split()
+    outside = any(w.startswith("/") and _is_fixed(posixpath.normpath(w)) for w in words)
+    plain = not any(w.startswith("-") for w in words)
+    return f"{match[1]}{TOUCH}{match[2]}" if outside and plain else match[0]
+
+
+def open_(call: Call) -> None:
+    """Make or empty (``w`` and the options of the shell), or make (``ww``) a file, and write the name under which it is
+    to be written to. A shell with ``noclobber`` makes it itself, where it was not there before."""
+    how, word = call.argv
+    path = call.path(word)
+    meta, above = call.stat(path), call.stat(posixpath.dirname(path))
+    if _is_fixed(path):
+        fixed = meta is not None or (above is not None and above.kind == "directory")
+        call.out.append(FIXED + path.replace("/", "%2f") if fixed else word)
+        return
+    call.out.append(word)
+    if above is None or above.kind != "directory" or not above.writable:
+        return
+    if "C" not in how and (meta is None or (how != "ww" and meta.kind == "file" and meta.writable)):
+        call.fs.write_file(path, b"")
+
+
+def touch(call: Call) -> None:
+    """``touch`` of names some of which lie where nothing can be written."""
+    for word in call.argv:
+        path = call.path(word)
+        meta, above = call.stat(path), call.stat(posixpath.dirname(path))
+        if _is_fixed(path):
+            there = meta is not None or above is not None
+            call.err.append(
+                f"touch: cannot touch {quote(word)}: {'Read-only file system' if there else NO_ENTRY}\n"
+            )
+            call.code = 1
+        elif above is None:
+            call.err.append(f"touch: cannot touch {quote(word)}: {NO_ENTRY}\n")
+            call.code = 1
+        elif meta is None:
+            call.fs.write_file(path, b"")
+
+
+def real_names(text: str) -> str:
+    """Error texts with the names of files that cannot be written as they were typed."""
+    text = _SAME.sub(lambda match: f"{match[1].replace('%2f', '/')}: input file is also the output", text)
+    return _DENIED.sub(lambda match: match[1].replace("%2f", "/"), text)

@@ -1,0 +1,79 @@
+"""A command in words that bashkit runs as bash does: our programs in their places, and the forms that it knows.
+
+``tr`` gets another name, because bashkit runs a ``tr`` behind ``cat``, ``grep`` or ``tr`` before it has input.
+"""
+
+from __future__ import annotations
+
+import re
+
+from echo_terminal.terminal.programs.text.columns import REGULAR
+from echo_terminal.terminal.programs.text.ending import own_ends
+from echo_terminal.terminal.programs.xargs import own_xargs
+from echo_terminal.terminal.terminal import CLOCK
+from echo_terminal.terminal.wording.codes import plain_codes
+from echo_terminal.terminal.wording.conditions import conditions
+from echo_terminal.terminal.wording.dash import as_dash
+from echo_terminal.terminal.wording.opening import openings
+from echo_terminal.terminal.wording.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.wording.refusing import refusals
+from echo_terminal.terminal.wording.sed_scripts import by_gnu_rules
+from echo_terminal.terminal.wording.texts import outside_texts, to_keep
+from echo_terminal.terminal.wording.words import PLACE
+
+_TOOL = re.compile(
+    rf"({PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
+)
+_STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
+_DATE = r"%-?\d*\([^()'\"\n]*\)T"
+_NOW = re.compile(  # a time that printf is not given, or asks of the shell, would be the host's
+    rf"(\bprintf[ \t]+(?:-v[ \t]+\w+[ \t]+)?(?:'[^'%]*{_DATE}[^']*'|\"[^\"%`$]*{_DATE}[^\"`$]*\"))"
+    r"(?:[ \t]+-[12](?=[\s;&|)]|\Z)|(?=[ \t]*(?:[;&|)\n>]|\Z)))"
+)
+_COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
+
+
+def reworded(command: str) -> str:
+    """The command, but texts in it (``texts.to_keep``) as they are."""
+    tee = not bytewise(command)
+    command = as_dash(command) if "sh" in command else command
+    command = plain_codes(command) if "\\u" in command or "\\U" in command else command
+    if "sed" in command:
+        command = by_gnu_rules(command)
+    if ")T" in command:
+        command = _of_the_clock(command)
+    return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
+
+
+def _of_the_clock(command: str) -> str:
+    kept = to_keep(command)
+
+    def one(match: re.Match[str]) -> str:
+        inside = any(start <= match.start() < end for start, end in kept)
+        return match[0] if inside else f"{match[1]} {CLOCK}"
+
+    return _NOW.sub(one, command)
+
+
+def _forms(command: str) -> str:
+    command = openings(refusals(command))
+    if "tail" in command or "head" in command:
+        command = own_ends(command)
+    if "bash -s " in command:
+        command = _STDIN.sub("bash -c 'eval \"$(cat)\"' bash ", command)
+    if "xargs" in command:
+        command = own_xargs(command)
+    if "[[" in command:
+        command = conditions(command)
+    if "<" in command:
+        command = _COUNTS.sub(rf"\g<0>{REGULAR} ", command)
+    if "tr" in command or "tail +" in command or "head -" in command or "tail -" in command:
+        command = _TOOL.sub(_form, command)
+    return command
+
+
+def _form(match: re.Match[str]) -> str:
+    before, name, tail, first, unit, ends, count = match.groups()
+    if name:
+        return f"{before}{OWN}tr"
+    return f"{before}{tail} -{unit or 'n'} {first}" if tail else f"{before}{ends} -c {count}"

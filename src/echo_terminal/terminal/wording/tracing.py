@@ -1,0 +1,41 @@
+"""``set -x``: what bash shows of a command before it runs, where bashkit shows nothing or another depth."""
+
+from __future__ import annotations
+
+import re
+
+from echo_terminal.terminal.wording.texts import texts, to_keep
+
+TRACED = re.compile(r"\bset\s+(?:[-+]\w+\s+)*-\w*x|\bset\s+(?:\S+\s+)*-o\s+xtrace\b")
+_MARK = "__shown"
+_LOOP = re.compile(r"(?<![\w$-])(for\s+\w+(?:\s+in(?:[ \t]+[^;\n]*?)?)?)\s*(?:;|\n)\s*do\b(?!\s*:\s+__shown)")
+_CASE = re.compile(r"(?<![\w$-])(case\s+[^\s;|&()]+\s+in)(?![\w-])")
+_SHOWN = re.compile(rf"^(\++) : {_MARK}([0-9a-f]+)$", re.M)
+_TRACE = re.compile(r"^(\++) ", re.M)
+
+
+def traced(command: str) -> str:
+    """The command with marks that a trace shows in place of the heads of loops and ``case``."""
+    spans = to_keep(command)
+
+    def mark(match: re.Match[str]) -> str:
+        if any(start <= match.start() < end for start, end in spans) or "$?" in match[1]:
+            return match[0]
+        head = " ".join(match[1].split(" "))
+        if head.startswith("case"):
+            return f": {_MARK}{head.encode().hex()}; {match[0]}"
+        head = head if " in" in head else f'{head} in "$@"'
+        return f"{match[0]} : {_MARK}{head.encode().hex()};"
+
+    return _CASE.sub(mark, _LOOP.sub(mark, command))
+
+
+def real_trace(text: str, command: str, *, on: bool) -> str:
+    """The trace with the heads; one level deeper where the session's shell shows it: it runs commands by ``eval``."""
+    text = _SHOWN.sub(lambda match: f"{match[1]} {bytes.fromhex(match[2]).decode()}", text)
+    if not on:
+        spans = texts(command) or ()
+        own = [m for m in TRACED.finditer(command) if not any(a <= m.start() < b for a, b in spans)]
+        if not own:
+            return text
+    return _TRACE.sub(r"+\1 ", text)
