@@ -108,7 +108,7 @@ class VirtualTerminal:
         self._draw.random.seed(seed)
         self._python.fixed, self._rights = self._fixed, Rights(own)
         self._shell = self._pristine()
-        virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
+        self._tree = virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
         self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
         self._clock.ready = time.time()
 
@@ -312,13 +312,11 @@ class VirtualTerminal:
     def _rebuild(self) -> None:
         """Move the session to a new instance: a time limit is fixed when one is built, and one that a sleeping
         child blocks stays blocked for ever."""
-        old = self._open
-        snapshot, times = old.snapshot(), virtual_tree.dated(old.fs(), self._clock)
+        snapshot = self._open.snapshot(exclude_filesystem=True)
         self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
+        virtual_tree.mount(self._shell, self._tree, self._fixed)
         self._shell.execute_sync(f"RANDOM={(self._seed + 7919 * self._runs) % 32768}")
-        virtual_tree.restore(self._shell, self._fixed, times, self._clock)
-        self._clock.ready = time.time()
 
     # -- inspection ------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,6 @@ def new_shell(
         hostname=HOSTNAME,
         cwd=HOME,
         env={**ENVIRONMENT, "SHLVL": "1", "_": "/usr/bin/env"},
-        files={"/usr/bin/python3": "#!/bin/sh\n"},
         max_commands=commands,
         max_loop_iterations=loop,
         max_memory=memory,

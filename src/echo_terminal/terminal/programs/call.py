@@ -276,7 +276,7 @@ def human(size: int, base: int = 1024) -> str:
 
 def mode_text(mode: int, kind: str) -> str:
     """``drwxr-xr-x``."""
-    letters = {"directory": "d", "symlink": "l"}.get(kind, "-")
+    letters = {"directory": "d", "symlink": "l", "fifo": "p"}.get(kind, "-")
     bits = ["-" if not mode >> (8 - i) & 1 else "rwxrwxrwx"[i] for i in range(9)]
     for bit, place, low, high in ((0o4000, 2, "s", "S"), (0o2000, 5, "s", "S"), (0o1000, 8, "t", "T")):
         if mode & bit:

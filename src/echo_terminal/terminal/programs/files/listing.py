@@ -285,6 +285,8 @@ def _shown(style: Style, item: Item) -> str:
         return name + "/"
     if style.mark in ("F", "file-type") and kind == "symlink" and style.layout != "l":
         return name + "@"
+    if style.mark in ("F", "file-type") and kind == "fifo":
+        return name + "|"
     return name + "*" if style.mark == "F" and kind == "file" and item.meta.mode & 0o111 else name
 
 

@@ -141,7 +141,7 @@ def rm(call: Call) -> None:
             call.fail(f"cannot remove {quote(word)}: {refusal(call, call.path(word))}")
         elif "-i" in names or (not force and not meta.writable and not _yes(call)):
             kind = "regular empty file" if meta.size == 0 else "regular file"
-            kind = {"symlink": "symbolic link", "directory": "directory"}.get(meta.kind, kind)
+            kind = {"symlink": "symbolic link", "directory": "directory", "fifo": "fifo"}.get(meta.kind, kind)
             if "-i" in names:
                 call.err.append(f"rm: remove {kind} {quote(word)}? ")
                 answer, _, call.stdin = call.stdin.partition("\n")
