@@ -80,6 +80,7 @@ class VirtualTerminal:
         self._shell: Bash | None = None
         self._line = FIRST_LINE
         self._sound = False  # did every command of the shell come to an end of its own?
+        self._points: list[str] = []  # where files are that are only read
         self._end: int | None = None  # the exit code at ``END``
         self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
@@ -107,14 +108,16 @@ class VirtualTerminal:
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
         self._python.fixed, self._rights = self._fixed, Rights(own)
-        self._shell = self._pristine()
+        self._shell = self._pristine(virtual_tree.mount_points(self._fixed))
         self._tree = virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
         self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
         self._clock.ready = time.time()
 
-    def _pristine(self) -> Bash:
-        """A shell without a past: the one before with all that it held dropped (a tenth of the cost), or a new one."""
-        if self._shell is None or not self._sound:
+    def _pristine(self, points: list[str]) -> Bash:
+        """A shell without a past: the one before with all that it held dropped (a tenth of the cost), or a new one
+        where that one was cut short or has files in other places."""
+        usable, self._points = self._sound and points == self._points, points
+        if self._shell is None or not usable:
             return self._build()
         self._shell.reset()
         return self._shell

@@ -59,6 +59,11 @@ def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clo
     return fs
 
 
+def mount_points(fixed: Mapping[str, File]) -> list[str]:
+    """Where ``mount`` puts what is only read; a shell keeps its mounts over a reset."""
+    return [point for point, _ in _mounts(tuple(fixed.items()))]
+
+
 def mount(shell: Bash, fs: FileSystem, fixed: Mapping[str, File]) -> None:
     """Give a shell the files that commands may change, and those that they only read."""
     shell.mount("/", fs)
