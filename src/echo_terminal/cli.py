@@ -20,6 +20,11 @@ MODULES = (
         "echo_terminal.terminal.conformance:conformance",
         "Compare two terminal engines on a corpus.",
     ),
+    (
+        "replay",
+        "echo_terminal.evaluation.replayed:replay_command",
+        "Run again what policies typed in their evaluation: as recorded, and as in real bash?",
+    ),
     ("export-harbor", "echo_terminal.tasks.harbor:export_command", "Write a suite as Harbor task folders."),
     (
         "check-harbor",
