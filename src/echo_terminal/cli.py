@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from echo_terminal.pipeline.errors import UserError, os_error_line
+from echo_terminal.pipeline.errors import UserError, exit_status
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 # Commands that their modules define: name, function, and the help that is shown before the module is loaded.
@@ -139,15 +139,7 @@ for _entry in MODULES:
 
 def main() -> None:
     """Entry point: errors that are the user's to mend are one line."""
-    try:
-        app(standalone_mode=True)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-    except OSError as error:
-        line = os_error_line(error)
-        if line is None:
-            raise
-        sys.exit(f"error: {line}")
+    sys.exit(exit_status(app))
 
 
 if __name__ == "__main__":
