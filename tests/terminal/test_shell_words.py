@@ -34,6 +34,7 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         # redirections open their files before the command runs
         ("ls > list; wc -l < list", "6\n", ""),
         ("sort a.txt > a.txt; wc -c < a.txt", "0\n", ""),
+        ("mkdir e; mv e > e.log e.log", "", "mv: cannot overwrite non-directory 'e.log' with directory 'e'\n"),
         ("grep -v b a.txt > a.txt; echo $?", "2\n", "grep: a.txt: input file is also the output\n"),
         ("echo x > /usr/f; touch /usr/f", "", "bash: /usr/f: Read-only file system\n"
          "touch: cannot touch '/usr/f': Read-only file system\n"),

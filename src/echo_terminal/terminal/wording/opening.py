@@ -46,7 +46,9 @@ def _opened(match: re.Match[str]) -> str:
         start = match.string[max(0, match.start() - LONGEST) : match.start()].rstrip()
         compound = start.endswith((")", "}", "done", "fi", "esac"))
         before = start if compound else (_COMMAND.findall(start)[-1:] or [""])[0]
-        if _LOOKS.search(before) is None and (sign == ">>" or compound or word not in before.split()):
+        behind = _COMMAND.match(match.string, match.end())
+        named = word in before.split() or (behind is not None and word in behind[0].split())
+        if _LOOKS.search(before) is None and (sign == ">>" or compound or not named):
             return match[0]
     how = "w$-" if sign == ">" else "ww"
     return f'{sign} "$({OPEN} {how} {word})"'
