@@ -22,7 +22,7 @@ MODULES = (
     ),
     (
         "replay",
-        "echo_terminal.evaluation.replayed:replay_command",
+        "echo_terminal.lake.replayed:replay_command",
         "Run again what policies typed in their evaluation: as recorded, and as in real bash?",
     ),
     ("export-harbor", "echo_terminal.tasks.harbor:export_command", "Write a suite as Harbor task folders."),

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from echo_terminal.agent.transcript import Transcript, Turn
-from echo_terminal.evaluation.replayed import Recorded, Step, recorded_episodes, replay, report
+from echo_terminal.lake.replayed import Recorded, Step, recorded_episodes, replay, report
 from echo_terminal.lake.rows import RunPoint, turn_rows
 from echo_terminal.lake.tables import append
-from echo_terminal.pipeline.errors import UserError
 from echo_terminal.tasks.suites import TaskParams, build_suite
 from echo_terminal.terminal.virtual import VirtualTerminal
 
@@ -47,7 +46,7 @@ def test_the_same_commands_are_one_episode_and_turns_without_any_are_left_out(tm
 
 
 def test_a_folder_without_a_record_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="run the pipeline"):
+    with pytest.raises(FileNotFoundError, match="run the pipeline"):
         recorded_episodes(tmp_path)
 
 

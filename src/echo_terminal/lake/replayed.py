@@ -16,8 +16,6 @@ import typer
 from tqdm import tqdm
 
 from echo_terminal.lake.tables import read
-from echo_terminal.pipeline.errors import UserError
-from echo_terminal.pipeline.layout import find_root, profile_folder
 from echo_terminal.tasks.grading import grade
 from echo_terminal.tasks.store import read_tasks
 from echo_terminal.tasks.task import Task
@@ -60,11 +58,11 @@ def recorded_episodes(evaluation: Path) -> list[Recorded]:
     """The distinct episodes of a run folder's ``05_evaluate``, in an order that depends on them alone.
 
     Raises:
-        UserError: there is no lake.
+        FileNotFoundError: there is no lake.
     """
     lakes = sorted(path.parent for path in evaluation.glob("*/lake/turns"))
     if not lakes:
-        raise UserError(f"{evaluation} has no recorded attempts: run the pipeline with this profile first")
+        raise FileNotFoundError(f"{evaluation} has no recorded attempts: run the pipeline with this profile first")
     found: dict[tuple[str, tuple[str, ...]], Recorded] = {}
     for lake in lakes:
         turns = read(lake, "turns", COLUMNS).to_pandas().dropna(subset=["command"]).sort_values("turn")
@@ -129,9 +127,15 @@ def replay_command(
     show: Annotated[int, typer.Option(min=0, help="at most so many differences in full")] = 20,
 ) -> None:
     """Run again what the policies of a profile typed: is it answered as recorded, and as in real bash?"""
+    from echo_terminal.pipeline.errors import UserError
+    from echo_terminal.pipeline.layout import find_root, profile_folder
+
     root = find_root()
     profile_folder(root, profile)  # says which profiles there are
-    episodes: Sequence[Recorded] = recorded_episodes(root / "runs" / profile / "05_evaluate")
+    try:
+        episodes: Sequence[Recorded] = recorded_episodes(root / "runs" / profile / "05_evaluate")
+    except FileNotFoundError as error:
+        raise UserError(str(error)) from None
     tasks = {t.task_id: t for t in read_tasks(root / "results" / profile / "02_tasks/tasks.parquet")}
     if len(episodes) > limit:
         episodes = random.Random(0).sample(episodes, limit)
