@@ -62,7 +62,9 @@ def recorded_episodes(evaluation: Path) -> list[Recorded]:
     """
     lakes = sorted(path.parent for path in evaluation.glob("*/lake/turns"))
     if not lakes:
-        raise FileNotFoundError(f"{evaluation} has no recorded attempts: run the pipeline with this profile first")
+        raise FileNotFoundError(
+            f"{evaluation} has no recorded attempts: run the pipeline with this profile first"
+        )
     found: dict[tuple[str, tuple[str, ...]], Recorded] = {}
     for lake in lakes:
         turns = read(lake, "turns", COLUMNS).to_pandas().dropna(subset=["command"]).sort_values("turn")
