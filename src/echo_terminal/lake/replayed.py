@@ -116,7 +116,8 @@ def report(total: Replayed, engine: str | None) -> list[str]:
     if engine is not None:
         count = len(total.differences)
         lines.append(f"{engine}: {count} answered otherwise, {total.rewards} episodes graded otherwise")
-        lines.append(f"exact agreement: {100 * (1 - count / max(total.steps, 1)):.2f} %")
+        same = total.steps - count
+        lines.append(f"exact agreement: {100 * same / max(total.steps, 1):.2f} % ({same} of {total.steps})")
     return lines
 
 
