@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bashkit import Bash, FileSystem
 
 from echo_terminal.terminal.programs.call import Clock
+from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
 from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
 
+RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
@@ -32,7 +34,9 @@ def split(files: Mapping[str, File]) -> tuple[dict[str, File], dict[str, File]]:
     return own, fixed
 
 
-def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clock: Clock) -> None:
+def lay_out(
+    own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clock: Clock, draw: Draw
+) -> None:
     """Put the files of ``split`` into a pristine shell."""
     fs = shell.fs()
     for folder in dict.fromkeys(path.rpartition("/")[0] for path in own):
@@ -48,12 +52,35 @@ def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clo
             fs.chmod(path, file.mode)
     times = {p: ("link" if f.link else "file", float(f.mtime)) for p, f in own.items() if f.mtime != CLOCK}
     restore(shell, fixed, times, clock)
+    draw_devices(shell, draw, (file.content for file in (*own.values(), *fixed.values())))
+
+
+def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> None:
+    """Where texts may name them, fill the devices of random bytes, in place of the host's, and the file that gives a
+    UUID. A device is a file of ``RANDOM_BYTES``, another one for the next command."""
+    if not any(b"urandom" in text or b"/random" in text for text in texts):
+        return
+    fs = shell.fs()
+    if not fs.stat("/dev/urandom")["size"]:  # it is bashkit's own
+        devices = FileSystem()
+        for name in EMPTY_FOLDERS:
+            if devices.exists(f"/{name}"):
+                devices.remove(f"/{name}", recursive=True)
+        shell.mount("/dev", devices)
+        for name in ("zero", "null", "random", "urandom"):
+            fs.write_file(f"/dev/{name}", bytes(RANDOM_BYTES) if name == "zero" else b"")
+            fs.chmod(f"/dev/{name}", 0o666)
+    fs.write_file("/dev/null", b"")
+    for name in ("random", "urandom"):
+        fs.write_file(f"/dev/{name}", draw.text(RANDOM_BYTES))
+    fs.write_file("/proc/sys/kernel/random/uuid", f"{draw.uuid()}\n".encode())
 
 
 def restore(
     shell: Bash, fixed: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
 ) -> None:
-    """Mount the read-only files; date paths by ``times`` (path -> kind and seconds)."""
+    """Mount the read-only files; date paths by ``times`` (path -> kind and seconds); the machine is just up."""
+    shell.fs().write_file("/proc/uptime", b"0.00 0.00\n")
     for point, content in _mounts(tuple(fixed.items())):
         shell.mount(point, content, read_only=True)
     lines = []
@@ -83,7 +110,7 @@ def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
         path
         for root in WRITABLE
         for path, entry, stamp in walk(fs, root)
-        if clock.start <= stamp < end and stamp not in clock.kept and entry.kind != "link"
+        if stamp < end and clock.written(stamp) and stamp not in clock.kept and entry.kind != "link"
     ]
     when = format_time(CLOCK, "%Y%m%d%H%M.%S")
     for start in range(0, len(paths), 500):
