@@ -15,7 +15,7 @@ import re
 import shlex
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
@@ -25,8 +25,8 @@ from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
 from echo_terminal.terminal.programs.call import Clock, Typed
+from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.limits import TIME, Limits
-from echo_terminal.terminal.programs.small import Draw
 from echo_terminal.terminal.programs.versions import real_versions
 from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, read
@@ -42,7 +42,7 @@ from echo_terminal.terminal.terminal import (
     Status,
 )
 from echo_terminal.terminal.virtual_python import PythonProgram
-from echo_terminal.terminal.virtual_shell import forget, new_shell, options
+from echo_terminal.terminal.virtual_shell import forget, new_shell, options, settle
 from echo_terminal.terminal.wording.context import in_context
 from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
 from echo_terminal.terminal.wording.jq_words import of_jq
@@ -110,7 +110,9 @@ class VirtualTerminal:
         self._python.fixed, self._rights = self._fixed, Rights(own)
         self._shell = self._pristine(virtual_tree.mount_points(self._fixed))
         self._tree = virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
-        self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
+        self._draw_devices(file.content for file in files.values())
+        settle(self._shell, seed)
+        self._timed, self._seconds = any(b"SECONDS" in file.content for file in files.values()), 0
         self._clock.ready = time.time()
 
     def _pristine(self, points: list[str]) -> Bash:
@@ -121,6 +123,11 @@ class VirtualTerminal:
             return self._build()
         self._shell.reset()
         return self._shell
+
+    def _draw_devices(self, texts: Iterable[bytes]) -> None:
+        """Give the shell devices of random bytes where texts may name them; it is not used for another episode then."""
+        if virtual_tree.draw_devices(self._open, self._draw, texts):
+            self._sound = False
 
     def _build(self) -> Bash:
         self._sound = True
@@ -163,6 +170,7 @@ class VirtualTerminal:
         self._runs += 1
         self._altered = self._altered or reading.alters
         self._deep = self._deep or "eval" in command
+        self._draw_devices((command.encode("utf-8", "replace"),))
         self._limits.start(timeout)
         before, traces = self._cwd, "x" in self._options
         known = self._rights.applied(shell, command)
@@ -237,7 +245,9 @@ class VirtualTerminal:
     def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
-        text, before, after = reading.text, [], []
+        self._timed = self._timed or "SECONDS" in command
+        before = [f"SECONDS={self._seconds}"] if self._timed else []  # no time passes between commands
+        text, after = reading.text, []
         if RUN in text:
             self._rights.define(self._open, RUN, FUNCTION)
         if self._options:
@@ -252,10 +262,10 @@ class VirtualTerminal:
         text = with_interpreters(text, self._open.fs(), self._cwd)
         if asks:
             text = _FRESH.sub(r"\g<0>:;", text)
-        watched = reading.child or "-e" in self._options or reading.leaves
+        watched = reading.child or "-e" in self._options or reading.leaves or self._timed
         watched = watched and not open_ended(reading.text)
         if watched:
-            after.append(f"{END} $?")
+            after.append(f"{END} $? $SECONDS")
             if "trap" in command:
                 after.append("trap - EXIT")
             if reading.child and "sleep" in command:
@@ -264,7 +274,7 @@ class VirtualTerminal:
         return "\n".join([*before, text, *after]), watched
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
-        self._end = int(context.argv[0])
+        self._end, self._seconds = map(int, context.argv)
         return BuiltinResult()
 
     def _judge(self, command: str, result: ExecResult, chunks: list[tuple[str, str]]) -> Ended:

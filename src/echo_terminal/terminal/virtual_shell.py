@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 
 from echo_terminal.terminal.state import SHELL_VARIABLES
-from echo_terminal.terminal.terminal import ENVIRONMENT, HOME, HOSTNAME, USER
+from echo_terminal.terminal.terminal import CLOCK, ENVIRONMENT, HOME, HOSTNAME, USER
 
 _OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
@@ -35,6 +35,14 @@ def new_shell(
         timeout_seconds=timeout,
         profile=ExecutionProfile.Interactive,
         custom_builtins=programs,
+    )
+
+
+def settle(shell: Bash, seed: int) -> None:
+    """Give a pristine shell the random numbers of ``seed``, and the times that bash would look up."""
+    shell.execute_sync(
+        f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768} SECONDS=0 "
+        f"EPOCHSECONDS={CLOCK} EPOCHREALTIME={CLOCK}.000000"
     )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bashkit import Bash, FileSystem
 
 from echo_terminal.terminal.programs.call import Clock
+from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
 from echo_terminal.terminal.terminal import CLOCK, HOME, HOSTNAME, USER, Entry, File
 
+RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 BORN_WITH = ("dev", "home", "tmp")  # folders of a new FileSystem
@@ -59,6 +61,22 @@ def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clo
     return fs
 
 
+def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> bool:
+    """Where texts may name them, mount devices of random bytes in place of the host's, and the file that gives a UUID;
+    whether it did. A device is a file of ``RANDOM_BYTES``, another one for the next command."""
+    if not any(b"urandom" in text or b"/random" in text for text in texts):
+        return False
+    devices, kernel = _empty(), _empty()
+    for name in ("zero", "null", "random", "urandom"):
+        drawn = draw.text(RANDOM_BYTES) if "random" in name else bytes(RANDOM_BYTES)
+        devices.write_file(f"/{name}", b"" if name == "null" else drawn)
+        devices.chmod(f"/{name}", 0o666)
+    kernel.write_file("/uuid", f"{draw.uuid()}\n".encode())
+    shell.mount("/dev", devices)
+    shell.mount("/proc/sys/kernel/random", kernel, read_only=True)
+    return True
+
+
 def mount_points(fixed: Mapping[str, File]) -> list[str]:
     """Where ``mount`` puts what is only read; a shell keeps its mounts over a reset."""
     return [point for point, _ in _mounts(tuple(fixed.items()))]
@@ -78,7 +96,7 @@ def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
         path
         for root in WRITABLE
         for path, entry, stamp in walk(fs, root)
-        if clock.start <= stamp < end and stamp not in clock.kept and entry.kind != "link"
+        if stamp < end and clock.written(stamp) and stamp not in clock.kept and entry.kind != "link"
     ]
     when = format_time(CLOCK, "%Y%m%d%H%M.%S")
     for start in range(0, len(paths), 500):
@@ -109,22 +127,20 @@ def _mounts(fixed: tuple[tuple[str, File], ...]) -> list[tuple[str, FileSystem]]
 def _system() -> dict[str, File]:
     """bashkit's own files in the folders of the system: its programs, as files to find and run."""
     fs = Bash(username=USER, hostname=HOSTNAME).fs()
-    found = {"/usr/bin/python3": File(b"#!/bin/sh\n", 0o755)}
+    found = {}
     for root in ("/usr", "/bin", "/proc"):
         for path, entry, _ in walk(fs, root):
             if entry.kind == "file":
                 found[path] = File(fs.read_file(path), entry.mode)
             elif entry.kind == "link":
                 found[path] = File(b"", link=entry.target)
-    return found
+    return {**found, "/usr/bin/python3": File(b"#!/bin/sh\n", 0o755), "/proc/uptime": File(b"0.00 0.00\n")}
 
 
 @functools.lru_cache(maxsize=64)
 def _read_only(files: tuple[tuple[str, File], ...]) -> FileSystem:
     """A file system that many episodes share: nothing can be written to it."""
-    fs = FileSystem()
-    for name in BORN_WITH:
-        fs.remove(f"/{name}", recursive=True)
+    fs = _empty()
     for path, file in files:
         fs.mkdir(path.rpartition("/")[0] or "/", recursive=True)
         if file.link is not None:
@@ -132,6 +148,13 @@ def _read_only(files: tuple[tuple[str, File], ...]) -> FileSystem:
         else:
             fs.write_file(path, file.content)
             fs.chmod(path, file.mode)
+    return fs
+
+
+def _empty() -> FileSystem:
+    fs = FileSystem()
+    for name in BORN_WITH:
+        fs.remove(f"/{name}", recursive=True)
     return fs
 
 

@@ -22,6 +22,7 @@ from echo_terminal.terminal.programs.archive import zip as zipping
 from echo_terminal.terminal.programs.awk import command as awk
 from echo_terminal.terminal.programs.bc import command as bc
 from echo_terminal.terminal.programs.call import Call, Clock, Typed, UsageError
+from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.files import (
     copying,
     describing,
@@ -57,8 +58,8 @@ Program = Callable[[Call], None]
 
 # bashkit has these, a small Debian has not.
 ABSENT = (
-    "assert bat busybox csv dotenv gawk glob http json log man nano nc parallel retry rg semver sudo template tomlq "
-    "tree uuidgen verify vi watch yq"
+    "assert bat busybox csv dotenv gawk glob http json log man nano nc openssl parallel retry rg semver sudo template "
+    "tomlq tree uuidgen verify vi watch yq"
 ).split()
 ON_FILES: Mapping[str, Program] = {
     "ls": listing.ls,
@@ -124,6 +125,8 @@ PLAIN: Mapping[str, Program] = {
     "yes": small.yes,
     "curl": small.curl,
     "wget": small.wget,
+    "uptime": small.uptime,
+    f"{OWN}history": small.history,
     "logout": small.no_login_shell,
     "suspend": small.no_login_shell,
     "id": people.identity,
@@ -184,9 +187,15 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callback]:
+def programs(clock: Clock, draw: Draw, limits: Limits) -> dict[str, Callback]:
     """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
-    on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf, "sqlite3": database.program(limits)}
+    on_files = {
+        **ON_FILES,
+        "mktemp": draw.mktemp,
+        "shuf": draw.shuf,
+        f"{OWN}sort": draw.sort,
+        "sqlite3": database.program(limits, draw.random),
+    }
 
     def shell(call: Call, command: str, given: str) -> tuple[str, int]:
         """Run a command for a program, over the same files; its errors go where the program's go.

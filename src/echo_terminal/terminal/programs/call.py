@@ -55,7 +55,7 @@ class Clock:
     """Times of files. bashkit stamps what it writes with the host's clock; the episode's clock stands still.
 
     ``start``: host time at which this process began to make file systems (parts of them are shared by episodes);
-    earlier stamps were asked for and are shown as they are.
+    earlier stamps, and those of whole seconds, were asked for and are shown as they are.
     ``ready``: host time before the first command; stamps from there on keep their order.
     ``kept``: stamps of files that show another time (copies that preserve it, links of the start).
     """
@@ -69,14 +69,18 @@ class Clock:
         self.ready = 0.0
         self.kept.clear()
 
+    def written(self, modified: float) -> bool:
+        """Is it the host's time that a stamp of the file system holds?"""
+        return self.start <= modified < self.start + LIFETIME and modified % 1 != 0
+
     def shown(self, modified: float) -> float:
         """Seconds since the epoch to show for a stamp of the file system."""
-        written = self.start <= modified < self.start + LIFETIME
-        return self.kept.get(modified, float(CLOCK) if written else modified)
+        return self.kept.get(modified, float(CLOCK) if self.written(modified) else modified)
 
-    def order(self, modified: float) -> float:
+    def order(self, modified: float) -> tuple[float, float]:
         """What to sort by time: the time shown, and among the new the order in which they were written."""
-        return modified if modified >= self.ready and modified not in self.kept else self.shown(modified)
+        new = modified >= self.ready and self.written(modified) and modified not in self.kept
+        return self.shown(modified), modified if new else 0.0
 
 
 class Typed(NamedTuple):
@@ -112,7 +116,7 @@ class Call:
             context.name,
             context.argv,
             context.stdin or "",
-            context.env,
+            dict(sorted(context.env.items())),
             context.cwd,
             context.fs,
             clock,

@@ -1,23 +1,21 @@
-"""Small programs after GNU coreutils 9.1: ``seq``, ``mktemp``, ``shuf``; and those that need a network."""
+"""Small programs: ``seq``, ``yes``, ``uptime`` and others; and those that need a network."""
 
 from __future__ import annotations
 
 import gzip
 import io
-import posixpath
-import random
 import re
-import string
 import zlib
 from decimal import Decimal, InvalidOperation
 
 from echo_terminal.terminal.programs.archive.packing import unpacked
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options, quote
+from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.limits import ROOM, WIDEST, Stopped, narrow
+from echo_terminal.terminal.terminal import CLOCK
 
 FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
 NOT_FOUND = 127
-MOST_LINES = 3_000_000  # that are shuffled
 SIGNALS = (
     "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG "
     "XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
@@ -149,88 +147,34 @@ def _places(word: str) -> int:
     return len(word.partition(".")[2]) if "e" not in word.lower() else 0
 
 
-class Draw:
-    """Random programs, from the seed of the episode."""
+def uptime(call: Call) -> None:
+    """How long the machine is up: it starts with the episode."""
+    found, words = options(call, "phsV", ["pretty", "since"])
+    names = {option.lstrip("-")[0] for option, _ in found}
+    if words or "h" in names:
+        usage = "\nUsage:\n uptime [options]\n\nOptions:\n -p, --pretty   show uptime in pretty format\n"
+        usage += " -h, --help     display this help and exit\n -s, --since    system up since\n"
+        usage += " -V, --version  output version information and exit\n\nFor more details see uptime(1).\n"
+        (call.err if words else call.out).append(usage)
+        call.code = int(bool(words))
+    elif "V" in names:
+        call.line("uptime from procps-ng 4.0.2")
+    elif "s" in names:
+        call.line(format_time(CLOCK, "%F %T"))
+    else:
+        up = f" {format_time(CLOCK, '%T')} up 0 min,  0 user,  load average: 0.00, 0.00, 0.00"
+        call.line("up 0 minutes" if "p" in names else up)
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
 
-    def mktemp(self, call: Call) -> None:
-        """Make a file or folder of a fresh name."""
-        found, words = options(call, "dp:qtu", ["directory", "tmpdir=", "quiet", "dry-run", "suffix="])
-        names = dict(found)
-        if len(words) > 1:
-            raise UsageError("too many templates")
-        template = words[0] if words else "tmp.XXXXXXXXXX"
-        suffix = names.get("--suffix", "")
-        folder = names.get("-p", names.get("--tmpdir", "" if words and "-t" not in names else None))
-        folder = (folder or call.env.get("TMPDIR") or "/tmp") if folder is None or "-p" in names else folder
-        match = re.search(r"(X{3,})([^X/]*)$", template)
-        if match is None:
-            raise UsageError(f"too few X's in template {quote(template)}", hint=False)
-        letters = self.random.choices(string.ascii_letters + string.digits, k=len(match[1]))
-        name = template[: match.start()] + "".join(letters) + match[2] + suffix
-        name = posixpath.join(folder, name)
-        path = call.path(name)
-        if not call.is_folder(posixpath.dirname(path)):
-            kind = "directory" if "-d" in names or "--directory" in names else "file"
-            shown = template if not folder else posixpath.join(folder, template)
-            call.fail(f"failed to create {kind} via template {quote(shown)}: {NO_ENTRY}")
-            return
-        if "-u" not in names and "--dry-run" not in names:
-            if "-d" in names or "--directory" in names:
-                call.fs.mkdir(path)
-                call.fs.chmod(path, 0o700)
-            else:
-                call.fs.write_file(path, b"")
-                call.fs.chmod(path, 0o600)
-        call.line(name)
-
-    def shuf(self, call: Call) -> None:
-        """Write lines in an order that the seed of the episode determines."""
-        found, words = options(
-            call, "ei:n:o:rz", ["echo", "input-range=", "head-count=", "output=", "repeat", "zero-terminated"]
-        )
-        names = dict(found)
-        span = names.get("-i", names.get("--input-range"))
-        end = "\0" if "-z" in names or "--zero-terminated" in names else "\n"
-        if span is not None:
-            match = re.fullmatch(r"(\d+)-(\d+)", span)
-            if match is None or int(match[1]) > int(match[2]) + 1:
-                raise UsageError(f"invalid input range: {quote(span)}", hint=False)
-            if int(match[2]) - int(match[1]) > MOST_LINES:
-                raise Stopped(ROOM)
-            lines = [str(n) for n in range(int(match[1]), int(match[2]) + 1)]
-        elif "-e" in names or "--echo" in names:
-            lines = words
-        else:
-            if len(words) > 1:
-                raise UsageError(f"extra operand {quote(words[1])}")
-            text = call.stdin
-            if words and words[0] != "-":
-                meta = call.stat(call.path(words[0]))
-                if meta is None or meta.kind == "directory":
-                    reason = NO_ENTRY if meta is None else "read error: Is a directory"
-                    call.fail(f"{words[0]}: {reason}" if meta is None else reason)
-                    return
-                text = call.fs.read_file(call.path(words[0])).decode("utf-8", "replace")
-            lines = text.split(end)[:-1] if text.endswith(end) else text.split(end) if text else []
-        count = names.get("-n", names.get("--head-count"))
-        if count is not None and not count.isdigit():
-            raise UsageError(f"invalid line count: {quote(count)}", hint=False)
-        limit = len(lines) if count is None else int(count)
-        if "-r" in names or "--repeat" in names:
-            if limit > MOST_LINES:
-                raise Stopped(ROOM)
-            drawn = self.random.choices(lines, k=limit if count is not None else 1000) if lines else []
-        else:
-            drawn = self.random.sample(lines, min(limit, len(lines)))
-        text = "".join(line + end for line in drawn)
-        output = names.get("-o", names.get("--output"))
-        if output is not None:
-            call.fs.write_file(call.path(output), text.encode())
-        else:
-            call.out.append(text)
+def history(call: Call) -> None:
+    """``history`` where none is kept, as in the shells of the other engines: their first line turns it off."""
+    word = next((word for word in call.argv if word not in ("-c", "-d", "-w", "-a", "-r", "-n")), "1")
+    if call.argv[:1] == ["-d"] or not word.isdigit():
+        reason = "history position out of range" if word.isdigit() else "numeric argument required"
+        call.err.append(f"bash: history: {word}: {reason}\n")
+        call.code = 1
+    elif not call.argv or call.argv == [word]:
+        call.line("    1  set +o history")
 
 
 def _host(words: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.words import PLACE
 
 OWN = "__"  # in front of the names of our programs that bashkit has too
@@ -18,13 +19,14 @@ _TAR_MODE = re.compile(r"\s*-?[a-zA-Z]*[cxt]")
 _ZCAT = re.compile(r"(\|\s*)zcat(?=\s*(?:$|[|;&)]))")
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
+_AGE = re.compile(r"(?<=\s)-[mac](time|min)\s+([-+]?)(\d+)(?=\s|\Z)")
 _FIND_ALSO = frozenset(
     (
         "-L -P -H -name -iname -path -wholename -ipath -type -user -group -uid -gid -perm -maxdepth -mindepth -print "
         "-o -print0 -prune -quit -delete -true -false -not -and -or -a -readable -writable -executable -depth -xdev"
     ).split()
 )
-_FIND_OURS = frozenset("-size -empty -links -samefile -inum -mtime -mmin -newer -printf -ls".split())
+_FIND_OURS = frozenset("-size -empty -links -samefile -inum -mtime -mmin -newer -newermt -printf -ls".split())
 
 
 def own_find(command: str) -> str:
@@ -36,12 +38,26 @@ def _chosen_find(match: re.Match[str]) -> str:
     before, words = match.groups()
     asked = set(_FIND_WORD.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)))
     ours = asked & _FIND_OURS and asked <= _FIND_OURS | _FIND_ALSO
-    return f"{before}{OWN}find{words}" if ours else match[0]
+    return f"{before}{OWN}find{words}" if ours else f"{before}find{_AGE.sub(_dated, words)}"
+
+
+def _dated(match: re.Match[str]) -> str:
+    """A test of age, which bashkit counts from the host's time, as one of the time when a file was written."""
+    unit, sign, number = match[1], match[2], int(match[3])
+    least = (
+        number * 86_400 if unit == "time" else (number - 1) * 60 + 1
+    )  # seconds: days count down, minutes up
+    newest = f"-newermt @{CLOCK - least}"
+    older = f"-newermt @{CLOCK - least - (86_400 if unit == 'time' else 60)}"
+    if sign:
+        return newest if sign == "-" else f"! {older}"
+    return f"\\( {older} ! {newest} \\)" if least > 1 else older
 
 
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(r"zip|tar|xz|zcat|base64|xxd|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\(")
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
+_HISTORY = re.compile(rf"({PLACE})history(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
 _SHORT = re.compile(
     rf"({PLACE})/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
@@ -67,6 +83,8 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = own_archivers(command)
     if "2>&1" in command and "ls" in command:
         command = _LS.sub(rf"\1{OWN}ls\2", command)
+    if "history" in command:
+        command = _HISTORY.sub(rf"\1{OWN}history", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
     if " -l" in command:

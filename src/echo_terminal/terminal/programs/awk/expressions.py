@@ -193,7 +193,7 @@ class Expressions(Cursor):
             given: list[Node] = []
             if self.at("("):
                 self.take()
-                given = self.arguments()
+                given = self.between()
                 if len(given) < BUILTINS[name][0] and name in ("split", "match", "sub", "gsub"):
                     raise self.error()
                 self.take()
@@ -210,13 +210,13 @@ class Expressions(Cursor):
                 self.set_variable(given[2])
             return ("builtin", name, given)
         self.want("(")
-        given = self.arguments()
+        given = self.between()
         self.take()
         self.calls.append((self.function.name if self.function else "", name, given, line))
         return ("call", name, given)
 
-    def arguments(self) -> list[Node]:
-        """What stands before the closing parenthesis of a call."""
+    def between(self) -> list[Node]:
+        """The expressions before the closing parenthesis of a call."""
         given: list[Node] = []
         self.lines()
         while not self.at(")"):

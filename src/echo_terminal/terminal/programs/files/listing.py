@@ -257,7 +257,7 @@ def _sorted(call: Call, style: Style, items: list[Item]) -> list[Item]:
     if style.sort == "S":
         items.sort(key=lambda i: -i.meta.size)
     elif style.sort == "t":
-        items.sort(key=lambda i: -call.clock.order(i.meta.modified))
+        items.sort(key=lambda i: call.clock.order(i.meta.modified), reverse=True)
     elif style.sort == "X":
         items.sort(key=lambda i: os.path.splitext(i.name)[1].encode() if "." in i.name else b"")
     elif style.sort == "v":

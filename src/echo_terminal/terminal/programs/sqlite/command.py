@@ -25,15 +25,16 @@ from echo_terminal.terminal.terminal import CLOCK
 
 BYTES = 64 << 20
 VERSION = "3.40.1 2022-12-28 14:03:47 df5c253c0b3dd24916e4ec7cf77d3db5294cc9fd45ae7b9c5e82ad8197f3alt1"
+NUMBER = (3_040_001).to_bytes(4, "big")  # the same, as a file tells which version wrote it
 CELLS = 2_000_000  # values that one statement may give
 
 
-def program(limits: Limits) -> Callable[[Call], None]:
-    """The program ``sqlite3`` within ``limits``."""
-    return lambda call: sqlite(call, limits)
+def program(limits: Limits, numbers: random.Random) -> Callable[[Call], None]:
+    """The program ``sqlite3`` within ``limits``, its random numbers from ``numbers``."""
+    return lambda call: sqlite(call, limits, numbers)
 
 
-def sqlite(call: Call, limits: Limits) -> None:
+def sqlite(call: Call, limits: Limits, numbers: random.Random) -> None:
     """Run SQL and the commonest dot-commands.
 
     Raises:
@@ -76,7 +77,7 @@ def sqlite(call: Call, limits: Limits) -> None:
     database.execute(f"pragma hard_heap_limit={BYTES}")
     database.set_progress_handler(lambda: int(time.monotonic() > limits.until), 10_000)
     database.set_authorizer(_allow)
-    _stand_still(database)
+    _stand_still(database, numbers)
     script = bool(inputs)
     for text in [*first, *(inputs or [call.stdin])]:
         if not _run_text(call, database, screen, text, script, limits):
@@ -87,7 +88,7 @@ def sqlite(call: Call, limits: Limits) -> None:
         if stored or not empty:
             content = database.serialize()
             if content != stored:
-                call.fs.write_file(path, content)
+                call.fs.write_file(path, content[:96] + NUMBER + content[100:])
     database.close()
 
 
@@ -96,9 +97,13 @@ def _closed(call: Call, path: str) -> bool:
     return bool(refusal(call, path)) or not call.is_folder(posixpath.dirname(path))
 
 
-def _stand_still(database: sqlite3.Connection) -> None:
-    """Random numbers of one seed, and the time of the episode where the functions of SQLite would look at a clock."""
-    numbers, plain = random.Random(0), sqlite3.connect(":memory:")
+def _stand_still(database: sqlite3.Connection, numbers: random.Random) -> None:
+    """Random numbers and the time of the episode where the functions of SQLite would ask the machine, and one version.
+
+    Its time zone is UTC, so that ``localtime`` changes nothing."""
+    plain = sqlite3.connect(":memory:")
+    database.create_function("sqlite_version", 0, lambda: VERSION.split()[0], deterministic=True)
+    database.create_function("sqlite_source_id", 0, lambda: VERSION.split(" ", 1)[1], deterministic=True)
     database.create_function("random", 0, lambda: numbers.getrandbits(63))
     database.create_function(
         "randomblob", 1, lambda size: numbers.randbytes(min(max(1, int(size or 0)), BYTES))
@@ -112,6 +117,9 @@ def _stand_still(database: sqlite3.Connection) -> None:
             values = list(given) if len(given) > place else [*given, now]
             if isinstance(word := values[place], str) and word.lower() == "now":
                 values[place] = now
+            values[place + 1 :] = [
+                v for v in values[place + 1 :] if str(v).lower() not in ("localtime", "utc")
+            ]
             row = plain.execute(f"select {name}({','.join('?' * len(values))})", values).fetchone()
             found: object = row[0]
             return found
