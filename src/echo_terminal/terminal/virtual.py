@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
 from echo_terminal.config import StrictModel
-from echo_terminal.terminal import state, virtual_tree
+from echo_terminal.terminal import scripts, state, virtual_tree
 from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
@@ -30,7 +30,6 @@ from echo_terminal.terminal.programs.small import Draw
 from echo_terminal.terminal.programs.versions import real_versions
 from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, read
-from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.terminal import (
     HOME,
@@ -87,6 +86,10 @@ class VirtualTerminal:
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
+        self._ran: list[str] = []  # the scripts that the command runs
+        self._programs[scripts.PROGRAM] = callback(
+            lambda call: scripts.script(call, me._rights.for_script, me._ran), self._clock, files=True
+        )
 
     # -- episode ---------------------------------------------------------------------------------------------------
 
@@ -158,6 +161,7 @@ class VirtualTerminal:
         if reading.times:
             virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
+        self._ran.clear()
         self._altered = self._altered or reading.alters
         self._deep = self._deep or "eval" in command
         self._limits.start(timeout)
@@ -174,7 +178,9 @@ class VirtualTerminal:
             stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
         if stderr and len(stderr) <= LONGEST:
             stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
-            stderr = real_messages(stderr, command, (before, self._cwd))
+            if self._ran:
+                stderr = scripts.real_texts(stderr, self._ran)
+            stderr = real_messages(stderr, "\n".join((command, *self._ran)), (before, self._cwd))
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
             stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
             code = exit_code(stderr, command, code)
@@ -235,8 +241,9 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         text, before, after = reading.text, [], []
-        if RUN in text:
-            self._rights.define(self._open, RUN, FUNCTION)
+        for name, function in ((RUN, FUNCTION), (scripts.RUN, scripts.FUNCTION)):
+            if name in text:
+                self._rights.define(self._open, name, function)
         if self._options:
             before.append(f"set {self._options}")
         asks = "$?" in command
@@ -244,9 +251,8 @@ class VirtualTerminal:
             before.append(f": {self._last}\n(exit {self._code})")
         elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
-        if not (before or asks or reading.script or reading.child or reading.leaves):
+        if not (before or asks or reading.child or reading.leaves):
             return text, False
-        text = with_interpreters(text, self._open.fs(), self._cwd)
         if asks:
             text = _FRESH.sub(r"\g<0>:;", text)
         watched = reading.child or "-e" in self._options or reading.leaves

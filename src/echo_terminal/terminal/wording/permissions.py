@@ -70,18 +70,30 @@ class Rights:
         if self._functions:
             shell.execute_sync(f"unset -f {self._functions}")
             self._functions = ""
+        functions, text = self._wrapped(command)
+        if functions:
+            self._functions = " ".join(functions)
+            shell.execute_sync("\n".join(_function(*both) for both in functions.items()))
+        return text
+
+    def for_script(self, text: str) -> tuple[str, str]:
+        """The functions for the head of a script, and what to run for it."""
+        functions, text = self._wrapped(text)
+        return "".join(f"{_function(*both)}; " for both in functions.items()), text
+
+    def _wrapped(self, command: str) -> tuple[dict[str, str], str]:
+        """The functions that a command needs (name -> program), and what to run for it."""
+        functions: dict[str, str] = {}
         if not self._names and "chmod" not in command:
-            return command
+            return functions, command
         self._learn(command)
         named = self._named(command)
         if not self._names or not (named or _spreads(command)) or _SHOWS.search(command):
-            return command
+            return functions, command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
             behind = {f"{_LIKE}{m[2]}": m[2] for m in _BEHIND.finditer(command)}
-            self._functions = " ".join((*programs, *behind))
             functions = {**{name: name for name in programs}, **behind}
-            shell.execute_sync("\n".join(_function(*both) for both in functions.items()))
             command = _changed(_BEHIND, lambda m: f"{m[1]}{_LIKE}{m[2]}", command) if behind else command
         text = (
             _changed(_CD, self._entered, _PAST.sub("", command))
@@ -89,7 +101,7 @@ class Rights:
             else _PAST.sub("", command)
         )
         text = _changed(_REDIRECTION, self._redirected, text)
-        return _changed(_TEST, self._tested, text)
+        return functions, _changed(_TEST, self._tested, text)
 
     def define(self, shell: Bash, name: str, text: str) -> None:
         """Define another function for the command that runs next."""

@@ -11,6 +11,7 @@ from echo_terminal.terminal.programs.text.columns import REGULAR
 from echo_terminal.terminal.programs.text.ending import own_ends
 from echo_terminal.terminal.programs.xargs import own_xargs
 from echo_terminal.terminal.terminal import CLOCK
+from echo_terminal.terminal.wording.calling import scripts_called
 from echo_terminal.terminal.wording.codes import plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
@@ -42,7 +43,8 @@ def reworded(command: str) -> str:
         command = by_gnu_rules(command)
     if ")T" in command:
         command = _of_the_clock(command)
-    return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
+    command = outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
+    return scripts_called(command) if "/" in command or "sh" in command else command
 
 
 def _of_the_clock(command: str) -> str:
