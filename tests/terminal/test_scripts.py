@@ -49,10 +49,15 @@ def script(*lines):
         ("./words.sed a.txt; ./old.sh; bash closed; ./nosuch; ./", "<a>lpha\nbet<a>\n",
          "bash: ./old.sh: Permission denied\nbash: closed: Permission denied\n"
          "bash: ./nosuch: No such file or directory\nbash: ./: Is a directory\n", 126),
+        # what is written anew keeps its mode
+        ("echo 'echo new' > env.py; ./env.py; cp a.txt absent; echo x | tee none.sh\nstat -c %a env.py absent none.sh",
+         "new\nx\n755\n755\n755\n", "", 0),
+        ("chmod 644 env.py; echo x > env.py; ls -l env.py > words.sed; cut -c1-10 words.sed; stat -c %a words.sed",
+         "-rw-r--r--\n755\n", "", 0),
         # texts are no scripts
         ("echo '\n./old.sh x' \"\nbash old.sh\"; a=(./old.sh ./none.sh); echo ${#a[@]} $((8/ 2)) $(( (9/3) / 3 ))",
          "\n./old.sh x \nbash old.sh\n2 4 1\n", "", 0),
-        ("printf '#!/usr/bin/env bash\\n' > f.sh; cat f.sh; for f in ./old.sh; do\ncase $f in\n./old.sh) echo o;; esac; done",
+        ("printf '#!/usr/bin/env bash\\n' > f.sh; cat f.sh\nf=./old.sh; case $f in\n./old.sh) echo o;; esac",
          "#!/usr/bin/env bash\no\n", "", 0),
     ],
 )  # fmt: skip

@@ -52,6 +52,13 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         ("[[ 1 -eq 1 ] && echo yes", "", "bash: syntax error in conditional expression\n"),
         ("echo $((2 + ))", "", 'bash: 2 + : syntax error: operand expected (error token is "+ ")\n'),
         ("x=2.5; echo $((x * 2))", "", 'bash: 2.5: syntax error: invalid arithmetic operator (error token is ".5")\n'),
+        # variables
+        ("export B=2 foo=3; env | grep -v PYTHON; printenv | tail -1",
+         "SHELL=/bin/bash\nPWD=/home/user\nLOGNAME=user\nTZ=UTC\nB=2\nHOME=/home/user\nTIME_STYLE=long-iso\nfoo=3\n"
+         "TERM=dumb\nUSER=user\nSHLVL=1\nPATH=/usr/local/bin:/usr/bin:/bin\n_=/usr/bin/env\n_=/usr/bin/printenv\n", ""),
+        ("declare -A c; w=Ab:d; ((c[${w,,}]++)); c[${w%%:*}]=5; echo ${c[${w,,}]} \"${c[${w%:*}]:-0}\" '${c[${w,,}]}'",
+         "1 5 ${c[${w,,}]}\n", ""),
+        ("select x in a b; do echo $x; done <<< $'2\\n1'", "b\na\n\n", "1) a\n2) b\n#? #? #? "),
         # names
         ("cat 'no such' \"it's\"", "",
          "cat: 'no such': No such file or directory\ncat: \"it's\": No such file or directory\n"),

@@ -21,6 +21,7 @@ from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.tracing import TRACED
 
 FUNCTION = f'{RUN}() {{ eval "$({PROGRAM} "$@")"; }}'
+FUNCTIONS = {RUN: FUNCTION, xargs.RUN: xargs.FUNCTION}  # that stand in the place of programs
 AS_TYPED, ARGUMENTS = '"${@:2}"', '"${@:3}"'  # behind the line of the call
 _UNREADY = "cannot execute: required file not found"
 _SHELLS = ("bash", "sh", "dash")
@@ -116,7 +117,7 @@ def _as_text(text: str, change: Rewording) -> tuple[str, str]:
     changed = _reworded(changed)
     if changed.count("\n") != text.count("\n"):  # errors would name other lines
         return "", text
-    for name, function in ((RUN, FUNCTION), (xargs.RUN, xargs.FUNCTION)):
+    for name, function in FUNCTIONS.items():
         head += f"{function}; " if name in changed else ""
     return head, changed
 

@@ -28,7 +28,6 @@ from echo_terminal.terminal.programs.call import Clock, Typed
 from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.small import Draw
 from echo_terminal.terminal.programs.versions import real_versions
-from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, read
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.terminal import (
@@ -178,8 +177,7 @@ class VirtualTerminal:
             stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
         if stderr and len(stderr) <= LONGEST:
             stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
-            if self._ran:
-                stderr = scripts.real_texts(stderr, self._ran)
+            stderr = scripts.real_texts(stderr, self._ran) if self._ran else stderr
             stderr = real_messages(stderr, "\n".join((command, *self._ran)), (before, self._cwd))
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
             stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
@@ -220,6 +218,7 @@ class VirtualTerminal:
             self._python.end()
         if self._python.unavailable is not None:
             raise self._python.unavailable
+        self._clock.restore_modes(shell.fs(), forget=True)
         stdout, stderr, code, status = self._judge(command, result, chunks)
         self._sound = sound and status is Status.OK
         if status is Status.TIMEOUT and reading.child:
@@ -241,7 +240,7 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         text, before, after = reading.text, [], []
-        for name, function in ((RUN, FUNCTION), (scripts.RUN, scripts.FUNCTION)):
+        for name, function in scripts.FUNCTIONS.items():
             if name in text:
                 self._rights.define(self._open, name, function)
         if self._options:

@@ -21,6 +21,7 @@ _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+(?:-\S+\s+)*-\w*c\b|\bbash\s*(?:-s\s*)?<
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
+_MENU = re.compile(r"^ ?1\) .*\n(?:^ ?\d+\) .*\n)*", re.M)
 _IN_SCRIPT = re.compile(r"^(?!bash: |sh: )([^\s:]+: )(line \d+: )(.*)$", re.M)
 _HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
 
@@ -51,9 +52,17 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         text = real_names(text)
     if "syntax error near" in text:
         text = without_repeats(text)
+    if "1) " in text:
+        text = _shown_once(text)
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
     return text
+
+
+def _shown_once(text: str) -> str:
+    """``select`` shows its menu once, and then asks alone."""
+    menu = _MENU.search(text)
+    return text if menu is None else text[: menu.end()] + text[menu.end() :].replace(menu[0], "")
 
 
 def _as_at_prompt(found: re.Match[str]) -> str:

@@ -19,6 +19,7 @@ from echo_terminal.terminal.wording.opening import openings
 from echo_terminal.terminal.wording.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
 from echo_terminal.terminal.wording.sed_scripts import by_gnu_rules
+from echo_terminal.terminal.wording.subscripts import plain_subscripts
 from echo_terminal.terminal.wording.texts import outside_texts, to_keep
 from echo_terminal.terminal.wording.words import PLACE
 
@@ -39,6 +40,7 @@ def reworded(command: str) -> str:
     tee = not bytewise(command)
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
+    command = plain_subscripts(command) if "[" in command and "${" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
     if ")T" in command:

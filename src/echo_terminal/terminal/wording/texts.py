@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     re.S,
 )
 _STORED = re.compile(
-    r"(?:^|[;&({\n])\s*(?:cat|tee)\b[^|;&()\n]*<<[^|()\n]*\n\Z"
+    r"(?:^|[;&({\n])\s*(?:cat|tee)\b(?:[^|;&()\n]|\$\(__\w+ [^()\n]*\))*<<[^|()\n]*\n\Z"
 )  # how a line before a document ends
 _HELD = 0xE000  # the first of the private characters that stand for texts
 
