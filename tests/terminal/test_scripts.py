@@ -54,6 +54,16 @@ def script(*lines):
          "new\nx\n755\n755\n755\n", "", 0),
         ("chmod 644 env.py; echo x > env.py; ls -l env.py > words.sed; cut -c1-10 words.sed; stat -c %a words.sed",
          "-rw-r--r--\n755\n", "", 0),
+        # options, and what is wrong with a whole script
+        (script("for i in 1 2; do", "  echo $i", "done", "false") + "bash -x s.sh", "1\n2\n",
+         "+ for i in 1 2\n+ echo 1\n+ for i in 1 2\n+ echo 2\n+ false\n", 1),
+        ("printf '#!/bin/bash -e\\nwc -c < a.txt\\nfalse\\necho no\\n' > windows.sh; ./windows.sh", "11\n", "", 1),
+        (script("echo $(cat a.txt", "echo end") + "bash s.sh", "",
+         "s.sh: line 3: unexpected EOF while looking for matching `)'\n", 2),
+        (script("echo a", "case x in", "  y) echo y", "  x) echo x ;;", "esac") + "bash s.sh", "a\n",
+         "s.sh: line 4: syntax error near unexpected token `)'\ns.sh: line 4: `  x) echo x ;;'\n", 2),
+        (script("cat <<E", "hello") + "bash s.sh", "hello\n",
+         "s.sh: line 2: warning: here-document at line 1 delimited by end-of-file (wanted `E')\n", 0),
         # texts are no scripts
         ("echo '\n./old.sh x' \"\nbash old.sh\"; a=(./old.sh ./none.sh); echo ${#a[@]} $((8/ 2)) $(( (9/3) / 3 ))",
          "\n./old.sh x \nbash old.sh\n2 4 1\n", "", 0),
@@ -72,7 +82,7 @@ def test_scripts_answer_as_in_bash(terminal, command, stdout, stderr, code):
     [
         ("./s.sh a && sh t.sh", f"{RUN} $LINENO ./s.sh a && {RUN} $LINENO sh t.sh"),
         ("x=$(./s.sh); (bin/t) | sort", f"x=$({RUN} $LINENO ./s.sh); ({RUN} $LINENO bin/t) | sort"),
-        ("bash -x s.sh; bash; /usr/bin/env; /bin/ls; echo ./s.sh", None),
+        ("bash -n s.sh; bash; /usr/bin/env; /bin/ls; echo ./s.sh", None),
         ("cp \\\n  ./s.sh d; a=(\n./s.sh\n); case $f in ./a|./b) ;; esac", None),
         ("echo './s.sh' \"; ./s.sh\"; echo 'open", None),
     ],

@@ -6,6 +6,7 @@ from echo_terminal.terminal.programs.call import quote, shown
 from echo_terminal.terminal.terminal import HOME, File
 from echo_terminal.terminal.wording.grammar import refused, warnings
 from echo_terminal.terminal.wording.refusing import PROGRAMS, complaint
+from echo_terminal.terminal.wording.usage import SED
 
 FILES = {
     f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\n", mtime=1714558560),
@@ -42,6 +43,10 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         ("[[ b.txt -nt a.txt ]] && echo new; [[ -x a.txt ]] || echo no; [[ -x run && -f run ]] && echo x",
          "new\nno\nx\n", ""),
         ("f=closed; [[ -r $f ]] || echo denied", "denied\n", ""),
+        ("[[ ! -L d && -d d ]] && echo real; [[ -p a.txt || -S d || -h a.txt || -k d || -g d ]]; echo $?",
+         "real\n1\n", ""),
+        ("sed -n; sed --foo; sed -n q nosuch 2>&1 | head -1", "sed: can't read nosuch: No such file or directory\n",
+         SED + "sed: unrecognized option '--foo'\n" + SED),
         # traces
         ("set -x; for i in 1 2; do echo $i; done", "1\n2\n",
          "++ for i in 1 2\n++ echo 1\n++ for i in 1 2\n++ echo 2\n"),

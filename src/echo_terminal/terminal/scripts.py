@@ -18,18 +18,23 @@ from echo_terminal.terminal.programs.call import NO_ENTRY, Call
 from echo_terminal.terminal.wording.calling import PROGRAM, RUN
 from echo_terminal.terminal.wording.grammar import syntax_error
 from echo_terminal.terminal.wording.rewording import reworded
-from echo_terminal.terminal.wording.tracing import TRACED
+from echo_terminal.terminal.wording.texts import unended
+from echo_terminal.terminal.wording.tracing import TRACED, traced
 
 FUNCTION = f'{RUN}() {{ eval "$({PROGRAM} "$@")"; }}'
 FUNCTIONS = {RUN: FUNCTION, xargs.RUN: xargs.FUNCTION}  # that stand in the place of programs
-AS_TYPED, ARGUMENTS = '"${@:2}"', '"${@:3}"'  # behind the line of the call
+AS_TYPED = '"${@:2}"'  # the words behind the line of the call
 _UNREADY = "cannot execute: required file not found"
 _SHELLS = ("bash", "sh", "dash")
 _INSTALLED = re.compile(r"(?:/usr)?/bin/(?:env[ \t]+(?:-S[ \t]+)?)?([\w.-]+)(?:[ \t]+(.*))?")
 _SOURCE = re.compile(r"\$(?:(\{)BASH_SOURCE(?:\[0\])?|BASH_SOURCE\b)")
 _PLACES = re.compile(r"\b(?:FUNCNAME|BASH_LINENO|BASH_SOURCE|caller)\b")  # of functions, from the file down
 _AS_TEXT = re.compile(r"^(?!bash: |sh: )([^\s:]+: )-c: (?=line )", re.M)
-_PARSED = re.compile(r"^(\S+: line (\d+): )syntax error: (expected .*)$", re.M)
+_PARSED = re.compile(
+    r"^(\S+: line (\d+): )syntax error: (expected .*|unterminated .*|parser fuel exhausted)$", re.M
+)
+_ENDLESS = re.compile(r"^(\S+: )(syntax error: parser fuel exhausted).*$", re.M)
+_CLAUSE = re.compile(r"\s*\(?[^\s()$`|]+(?:\s*\|\s*[^\s()$`|]+)*\)")
 _HELPERS = "; ".join((FUNCTION, ""))
 
 Rewording = Callable[[str], tuple[str, str]]  # a script -> functions for its head, and the script
@@ -40,6 +45,9 @@ def script(call: Call, change: Rewording, ran: list[str]) -> None:
     shell may stand before. ``ran`` gets the text of the script."""
     _, *words = call.argv
     shell = words.pop(0) if words[0] in _SHELLS else ""
+    flags = ""
+    while shell and words[0][:1] == "-":
+        flags += f"{words.pop(0)} "
     meta, path = call.stat(call.path(words[0])), words[0]
     if meta is None or meta.kind != "file":
         missing = meta is None and not shell and call.is_folder(posixpath.dirname(call.path(path)))
@@ -51,13 +59,14 @@ def script(call: Call, change: Rewording, ran: list[str]) -> None:
     content = call.fs.read_file(call.path(path))
     first = content[:200].partition(b"\n")[0].decode("utf-8", "replace")
     asked = re.match(r"#![ \t]*(.*[^ \t])", first, re.S)
-    wanted = shell
+    wanted = shell or "bash"
     if not shell and asked is not None:
         found = _INSTALLED.fullmatch(asked[1])
         if found is None:
             call.out.append(_failed(f"{path}: {_UNREADY}"))
             return
         wanted, option = found[1], found[2]
+        flags = f"{option} " if option else ""
         if wanted not in _SHELLS:
             call.out.append(_other(wanted, option, path, env="env" in asked[1].split()[0]))
             return
@@ -67,22 +76,40 @@ def script(call: Call, change: Rewording, ran: list[str]) -> None:
         call.out.append(AS_TYPED)
         return
     ran.append(text)
-    head, changed = _as_text(text, change)
-    if "" not in (head, changed) or changed != text:
-        given = ARGUMENTS if shell else AS_TYPED
-        call.out.append(f"{wanted or 'bash'} -c {_quoted(head + changed)} {given}")
+    for last, before in unended(text) if "<<" in text else ():
+        where = f"line {text.count(chr(10))}: warning: here-document at line {before + 1}"
+        call.err.append(f"{path}: {where} delimited by end-of-file (wanted `{last}')\n")
+    head, changed = _as_text(text, change, traces="x" in flags)
+    if head or changed != text:
+        given = f'"${{@:{len(call.argv) - len(words) + 1}}}"'
+        call.out.append(f"{wanted} {flags}-c {_quoted(head + changed)} {given}")
     else:
-        call.out.append("bash " + AS_TYPED if wanted == "bash" and not shell else AS_TYPED)
+        call.out.append(AS_TYPED if shell or asked is None else f"{wanted} {flags}{AS_TYPED}")
 
 
 def real_texts(text: str, ran: list[str]) -> str:
     """Error texts of scripts that were handed over as texts (``ran``), with what bash says of a wrong syntax."""
     text = _AS_TEXT.sub(r"\1", text.replace(_HELPERS, ""))
-    return _PARSED.sub(lambda match: _syntax(match, ran[-1].split("\n")), text)
+    lines = ran[-1].split("\n")
+    text = _ENDLESS.sub(lambda match: f"{match[1]}line {_unclosed_clause(lines)}: {match[2]}", text)
+    return _PARSED.sub(lambda match: _syntax(match, lines), text)
+
+
+def _unclosed_clause(lines: list[str]) -> int:
+    """The number of the line with a pattern of ``case`` that no ``;;`` goes before."""
+    begins = False
+    for number, line in enumerate(lines, 1):
+        if _CLAUSE.match(line) is not None and not begins:
+            return number
+        if line.strip():
+            begins = line.rstrip().endswith((" in", ";;", ";&"))
+    return len(lines)
 
 
 def _syntax(match: re.Match[str], lines: list[str]) -> str:
     place, number, error = match.groups()
+    if error.startswith("unterminated command"):  # bash looks for its end to the end
+        place = place.replace(f" {number}: ", f" {len(lines)}: ")
     if int(number) > len(lines):
         return match[0]
     line = lines[int(number) - 1]
@@ -108,10 +135,12 @@ def _say(text: str) -> str:
     return f"printf '%s\\n' {_quoted(text)} >&2"
 
 
-def _as_text(text: str, change: Rewording) -> tuple[str, str]:
+def _as_text(text: str, change: Rewording, *, traces: bool) -> tuple[str, str]:
     """Functions for the head of a script, and the script in the words that bashkit runs as bash does."""
     text = _SOURCE.sub(lambda m: "${0" if m[1] else "$0", text) if "BASH_SOURCE" in text else text
-    if TRACED.search(text) is not None or _PLACES.search(text) is not None:
+    if traces or TRACED.search(text) is not None:  # functions would be seen
+        return "", traced(text)
+    if _PLACES.search(text) is not None:
         return "", text
     head, changed = change(text)
     changed = _reworded(changed)

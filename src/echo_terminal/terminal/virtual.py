@@ -99,8 +99,7 @@ class VirtualTerminal:
             ValueError: a path that is not absolute.
         """
         own, self._fixed = virtual_tree.split(files)
-        self._code, self._options, self._deep, self._cwd = 0, "", False, HOME
-        self._line = FIRST_LINE
+        self._code, self._line, self._options, self._deep, self._cwd = 0, FIRST_LINE, "", False, HOME
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
         self._state: ShellState | None = None  # of the shell, where it was looked at
         self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
@@ -123,10 +122,8 @@ class VirtualTerminal:
 
     def _build(self) -> Bash:
         self._sound = True
-        limits = self.params
-        return new_shell(
-            self._programs, self._timeout, limits.max_commands, limits.max_loop, limits.max_bytes
-        )
+        most = self.params
+        return new_shell(self._programs, self._timeout, most.max_commands, most.max_loop, most.max_bytes)
 
     @property
     def _open(self) -> Bash:
@@ -176,7 +173,8 @@ class VirtualTerminal:
         else:
             stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
         if stderr and len(stderr) <= LONGEST:
-            stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
+            if stderr[:1] == "+" or "\n+" in stderr:
+                stderr = real_trace(stderr, command, on=traces)
             stderr = scripts.real_texts(stderr, self._ran) if self._ran else stderr
             stderr = real_messages(stderr, "\n".join((command, *self._ran)), (before, self._cwd))
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())

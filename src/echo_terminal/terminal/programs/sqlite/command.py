@@ -223,6 +223,7 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, li
         screen.header = rest[:1] == ["on"]
     elif name == ".mode" and rest and rest[0] in MODES.split():
         screen.choose(rest[0])
+        screen.table = rest[1] if rest[1:] else "table"
     elif name == ".mode" and rest:
         call.err.append(f"Error: mode should be one of: {MODES}\n")
         call.code = 1
@@ -256,7 +257,8 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, li
         known = [re.sub(r"^CREATE TABLE (?=['\"])", "CREATE TABLE IF NOT EXISTS ", text) for text in wanted]
         screen.lines.extend(f"{text};\n" for text in known if pattern is None or pattern.search(text))
     elif name == ".import" and len(rest) > 1:
-        _import(call, database, screen, *rest[-2:], comma="--csv" in rest)
+        skip = rest[rest.index("--skip") + 1] if "--skip" in rest[:-2] else "0"
+        _import(call, database, screen, *rest[-2:], comma="--csv" in rest, skip=int(skip))
     elif name == ".dump":
         screen.lines.extend(["PRAGMA foreign_keys=OFF;\n", *(_plain(text) for text in database.iterdump())])
     elif name not in (".quit", ".exit", ".print"):
@@ -274,7 +276,14 @@ def _plain(text: str) -> str:
 
 
 def _import(
-    call: Call, database: sqlite3.Connection, screen: Screen, file: str, table: str, *, comma: bool
+    call: Call,
+    database: sqlite3.Connection,
+    screen: Screen,
+    file: str,
+    table: str,
+    *,
+    comma: bool,
+    skip: int,
 ) -> None:
     if call.stat(call.path(file)) is None:
         call.err.append(f'Error: cannot open "{file}"\n')
@@ -282,12 +291,22 @@ def _import(
         return
     text = call.fs.read_file(call.path(file)).decode("utf-8", "replace")
     delimiter = screen.separator if len(screen.separator) == 1 and not comma else ","
-    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    rows, lines = [], [0]  # and how many lines the rows before have taken
+    for row in reader:
+        rows.append(row)
+        lines.append(reader.line_num)
+    del rows[:skip]
     quoted = table.replace('"', '""')
     known = database.execute("select 1 from sqlite_schema where name=?", [table]).fetchone()
     if known is None and rows:
         names = ['"' + name.replace('"', '""') + '" TEXT' for name in rows.pop(0)]
         columns = ",\n ".join(", ".join(names[n : n + 4]) for n in range(0, len(names), 4))
         database.execute(f'CREATE TABLE "{quoted}"(\n{columns})')
-    for row in rows:
-        database.execute(f'insert into "{quoted}" values({",".join("?" * len(row))})', row)
+    wanted = len(database.execute(f'select * from "{quoted}" limit 0').description)
+    for line, row in zip(lines[-len(rows) - 1 :], rows, strict=False):
+        if len(row) != wanted:
+            what = "extras ignored" if len(row) > wanted else "filling the rest with NULL"
+            call.err.append(f"{file}:{line + 1}: expected {wanted} columns but found {len(row)} - {what}\n")
+        values = [*row, *[None] * wanted][:wanted]
+        database.execute(f'insert into "{quoted}" values({",".join("?" * wanted)})', values)

@@ -28,12 +28,13 @@ class Screen:
     separator: str = "|"
     header: bool = False
     null: str = ""
+    table: str = "table"  # of the mode ``insert``
     lines: list[str] = field(default_factory=list)
 
     def choose(self, mode: str) -> None:
         """Take one of ``SHOWN``."""
         self.mode = {"tabs": "list"}.get(mode, mode)
-        self.separator = {"tabs": "\t", "csv": ",", "quote": ","}.get(mode, self.separator)
+        self.separator = {"tabs": "\t", "csv": ",", "quote": ",", "list": "|"}.get(mode, self.separator)
 
     def text(self, value: object) -> str:
         """A value as it is printed."""
@@ -55,6 +56,12 @@ class Screen:
         elif self.mode == "csv":
             head: list[Sequence[object]] = [names] if self.header and rows else []
             self.lines.extend(",".join(self._csv(value) for value in row) + "\r\n" for row in [*head, *rows])
+        elif self.mode == "insert":
+            named = f"({','.join(map(_name, names))})" if self.header else ""
+            self.lines.extend(
+                f"INSERT INTO {_name(self.table)}{named} VALUES({','.join(map(_literal, row))});\n"
+                for row in rows
+            )
         elif self.mode == "line":
             width = max(5, *(len(name) for name in names))
             blocks = [
@@ -117,6 +124,16 @@ class Screen:
                 for n, w in zip(names, wide, strict=True)]  # fmt: skip
         body = [line([c.ljust(w) for c, w in zip(row, wide, strict=True)]) for row in cells]
         self.lines.extend([rule(0), line(head), rule(1), *body, rule(2)])
+
+
+def _name(name: str) -> str:
+    """The name of a table or column, in quotes where it is no plain word."""
+    plain = re.fullmatch(r"[A-Za-z_]\w*", name) is not None and name.lower() not in (
+        "table",
+        "group",
+        "order",
+    )
+    return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 def _literal(value: object) -> str:
