@@ -64,6 +64,15 @@ def script(*lines):
          "s.sh: line 4: syntax error near unexpected token `)'\ns.sh: line 4: `  x) echo x ;;'\n", 2),
         (script("cat <<E", "hello") + "bash s.sh", "hello\n",
          "s.sh: line 2: warning: here-document at line 1 delimited by end-of-file (wanted `E')\n", 0),
+        # outputs of the whole script
+        (script("exec 3>&1 4>&2", "exec > o 2> e # both", "echo hid; nosuch", "exec 1>&3 2>&4", "echo shown $LINENO",
+                "cat o e") + "bash s.sh", "shown 5\nhid\ns.sh: line 3: nosuch: command not found\n", "", 0),
+        (script("exec &>> o", "exec < a.txt", "read x; echo $x; cat nosuch; exit 3") + "bash s.sh; echo $?; cat o",
+         "3\nalpha\ncat: nosuch: No such file or directory\n", "", 0),
+        # lines of another system
+        ("printf 'echo a\\r\\n\\r\\nnosuch\\r\\ncd d\\r\\nif true; then\\r\\n' > w; bash w", "a\n",
+         "w: line 2: $'\\r': command not found\nw: line 3: $'nosuch\\r': command not found\n"
+         "w: line 4: cd: $'d\\r': No such file or directory\nw: line 6: syntax error: unexpected end of file\n", 2),
         # texts are no scripts
         ("echo '\n./old.sh x' \"\nbash old.sh\"; a=(./old.sh ./none.sh); echo ${#a[@]} $((8/ 2)) $(( (9/3) / 3 ))",
          "\n./old.sh x \nbash old.sh\n2 4 1\n", "", 0),
@@ -83,6 +92,7 @@ def test_scripts_answer_as_in_bash(terminal, command, stdout, stderr, code):
         ("./s.sh a && sh t.sh", f"{RUN} $LINENO ./s.sh a && {RUN} $LINENO sh t.sh"),
         ("x=$(./s.sh); (bin/t) | sort", f"x=$({RUN} $LINENO ./s.sh); ({RUN} $LINENO bin/t) | sort"),
         ("bash -n s.sh; bash; /usr/bin/env; /bin/ls; echo ./s.sh", None),
+        ("for kv in ${s//&/ }; do echo ${kv#*;./}; done", None),
         ("cp \\\n  ./s.sh d; a=(\n./s.sh\n); case $f in ./a|./b) ;; esac", None),
         ("echo './s.sh' \"; ./s.sh\"; echo 'open", None),
     ],

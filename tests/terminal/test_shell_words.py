@@ -47,6 +47,8 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
          "real\n1\n", ""),
         ("sed -n; sed --foo; sed -n q nosuch 2>&1 | head -1", "sed: can't read nosuch: No such file or directory\n",
          SED + "sed: unrecognized option '--foo'\n" + SED),
+        ("find . -name x -o; shuf --random-source=b.txt b.txt", "b\n", "find: expected an expression after '-o'\n"),
+        ("echo '[{\"a\": 1}]' | jq -c 'INDEX(.a), INDEX(.[]; .a + 1)'", '{"1":{"a":1}}\n{"2":{"a":1}}\n', ""),
         # traces
         ("set -x; for i in 1 2; do echo $i; done", "1\n2\n",
          "++ for i in 1 2\n++ echo 1\n++ for i in 1 2\n++ echo 2\n"),

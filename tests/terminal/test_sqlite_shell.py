@@ -64,6 +64,31 @@ def test_errors(terminal, words, complaint):
     assert (seen.stderr, seen.exit_code) == (complaint, 1)
 
 
+def test_plans_widths_and_outputs(terminal):
+    terminal.run(
+        "sqlite3 x.db 'create table t(a, b); insert into t values(1, 2), (3, \"wwwww\"); create table long(c)'"
+    )
+    tree = terminal.run(
+        "sqlite3 x.db 'explain query plan select * from t x join t y on x.a = y.a order by x.b'"
+    )
+    assert tree.stdout == (
+        "QUERY PLAN\n|--SCAN x\n|--SEARCH y USING AUTOMATIC COVERING INDEX (a=?)\n`--USE TEMP B-TREE FOR ORDER BY\n"
+    )
+    wide = terminal.run("sqlite3 x.db '.mode column' '.width 3 -4' 'select * from t'")
+    assert wide.stdout == "a       b\n---  ----\n1       2\n\n3    wwww\n        w\n"
+    assert (
+        terminal.run("sqlite3 x.db '.output f' 'select a from t' .tables; cat f").stdout
+        == "1\n3\nlong  t   \n"
+    )
+    once = terminal.run("printf '.once f\\nselect 1;\\nselect 2;\\n' | sqlite3 x.db; cat f")
+    assert once.stdout == "2\n1\n"
+    fixed = terminal.run("sqlite3 x.db 'delete from t' -readonly")
+    assert (fixed.stderr, fixed.exit_code) == (
+        "Error: stepping, attempt to write a readonly database (8)\n",
+        8,
+    )
+
+
 def test_rows_of_another_length_are_filled_or_cut(terminal):
     terminal.run("printf '1,2\\n3\\n\"x\ny\",5,6\\n7\\n' > f.csv")
     seen = terminal.run(

@@ -17,6 +17,7 @@ from echo_terminal.terminal.programs import xargs
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call
 from echo_terminal.terminal.wording.calling import PROGRAM, RUN
 from echo_terminal.terminal.wording.grammar import syntax_error
+from echo_terminal.terminal.wording.outputs import grouped
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.texts import unended
 from echo_terminal.terminal.wording.tracing import TRACED, traced
@@ -138,6 +139,7 @@ def _say(text: str) -> str:
 def _as_text(text: str, change: Rewording, *, traces: bool) -> tuple[str, str]:
     """Functions for the head of a script, and the script in the words that bashkit runs as bash does."""
     text = _SOURCE.sub(lambda m: "${0" if m[1] else "$0", text) if "BASH_SOURCE" in text else text
+    text = grouped(text) if "exec " in text else text
     if traces or TRACED.search(text) is not None:  # functions would be seen
         return "", traced(text)
     if _PLACES.search(text) is not None:

@@ -27,8 +27,8 @@ def scripts_called(command: str) -> str:
             return match[0]
         head = command[: match.end()]
         inside = any(
-            (place := head.rfind(opening)) >= 0 and head.count("(", place) > head.count(")", place)
-            for opening in ("=(", "((")  # a list, arithmetic
+            (place := head.rfind(opening)) >= 0 and head.count(opening[-1], place) > head.count(end, place)
+            for opening, end in (("=(", ")"), ("((", ")"), ("${", "}"))  # a list, arithmetic, a parameter
         )
         goes_on = before == "" and command[:start].endswith("\\")
         pattern = cases and before != "(" and _PATTERN.match(command, match.end()) is not None

@@ -32,6 +32,10 @@ _NOW = re.compile(  # a time that printf is not given, or asks of the shell, wou
     rf"(\bprintf[ \t]+(?:-v[ \t]+\w+[ \t]+)?(?:'[^'%]*{_DATE}[^']*'|\"[^\"%`$]*{_DATE}[^\"`$]*\"))"
     r"(?:[ \t]+-[12](?=[\s;&|)]|\Z)|(?=[ \t]*(?:[;&|)\n>]|\Z)))"
 )
+_INDEX = "def INDEX(s; f): reduce s as $r ({}; .[$r | f | tostring] |= $r); def INDEX(f): INDEX(.[]; f); "
+_INDEXES = re.compile(
+    r"(\bjq\s(?:[^'\"|;&\n]|\"[^\"]*\")*')(?=[^']*\bINDEX\()"
+)  # which bashkit's jq does not define
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
@@ -43,6 +47,8 @@ def reworded(command: str) -> str:
     command = plain_subscripts(command) if "[" in command and "${" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
+    if "INDEX(" in command:
+        command = _INDEXES.sub(rf"\1{_INDEX}", command)
     if ")T" in command:
         command = _of_the_clock(command)
     command = outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 _MAY = re.compile(r"['\"#]|<<")
 _RUNS = re.compile(  # texts of such a command may be commands themselves
-    r"(?<![\w./-])(?:ba|da)?sh\b(?=[^;&|\n]*?\s-\w*[cs]\b|\s*(?:<|$|[|;&)\n]))|\b(?:eval|trap|alias)\b", re.M
+    r"(?<![\w./@-])(?:ba|da)?sh\b(?=[^;&|\n]*?\s-\w*[cs]\b|\s*(?:<|$|[|;&)\n]))|\b(?:eval|trap|alias)\b", re.M
 )
 _TOKEN = re.compile(
     r"\\.|\$?'|\"|\$?\(\(|\$?\(|\)|`|(?:(?<=^)|(?<=[\s;&|(]))#[^\n]*|<<<|<<-?\s*(\\|['\"]?)([\w.-]+)\1|\n",

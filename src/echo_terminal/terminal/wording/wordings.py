@@ -79,6 +79,8 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*valid decimal$", r"\1: Unmatched \\{"),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*missing expression$",
      r"\1: Invalid preceding regular expression"),
+    (r"^find: invalid expression; you have used a binary operator '(-\w+)' with nothing after it\.$",
+     r"find: expected an expression after '\1'"),
     (r"^tac: (.*): Is a directory$", r"tac: \1: read error: Is a directory"),
     (rf"^(tar: .*: Cannot open: {NO_ENTRY})$(?!\ntar)", r"\1\ntar: Error is not recoverable: exiting now"),
     (rf"^(tar: .*: Cannot stat: {NO_ENTRY})$(?!\ntar)",
