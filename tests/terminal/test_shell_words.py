@@ -6,6 +6,7 @@ from echo_terminal.terminal.programs.call import quote, shown
 from echo_terminal.terminal.terminal import HOME, File
 from echo_terminal.terminal.wording.grammar import refused, warnings
 from echo_terminal.terminal.wording.refusing import PROGRAMS, complaint
+from echo_terminal.terminal.wording.usage import SED
 
 FILES = {
     f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\n", mtime=1714558560),
@@ -43,6 +44,12 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         ("[[ b.txt -nt a.txt ]] && echo new; [[ -x a.txt ]] || echo no; [[ -x run && -f run ]] && echo x",
          "new\nno\nx\n", ""),
         ("f=closed; [[ -r $f ]] || echo denied", "denied\n", ""),
+        ("[[ ! -L d && -d d ]] && echo real; [[ -p a.txt || -S d || -h a.txt || -k d || -g d ]]; echo $?",
+         "real\n1\n", ""),
+        ("sed -n; sed --foo; sed -n q nosuch 2>&1 | head -1", "sed: can't read nosuch: No such file or directory\n",
+         SED + "sed: unrecognized option '--foo'\n" + SED),
+        ("find . -name x -o; shuf --random-source=b.txt b.txt", "b\n", "find: expected an expression after '-o'\n"),
+        ("echo '[{\"a\": 1}]' | jq -c 'INDEX(.a), INDEX(.[]; .a + 1)'", '{"1":{"a":1}}\n{"2":{"a":1}}\n', ""),
         # traces
         ("set -x; for i in 1 2; do echo $i; done", "1\n2\n",
          "++ for i in 1 2\n++ echo 1\n++ for i in 1 2\n++ echo 2\n"),
@@ -53,6 +60,13 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         ("[[ 1 -eq 1 ] && echo yes", "", "bash: syntax error in conditional expression\n"),
         ("echo $((2 + ))", "", 'bash: 2 + : syntax error: operand expected (error token is "+ ")\n'),
         ("x=2.5; echo $((x * 2))", "", 'bash: 2.5: syntax error: invalid arithmetic operator (error token is ".5")\n'),
+        # variables
+        ("export B=2 foo=3; env | grep -v PYTHON; printenv | tail -1",
+         "SHELL=/bin/bash\nPWD=/home/user\nLOGNAME=user\nTZ=UTC\nB=2\nHOME=/home/user\nTIME_STYLE=long-iso\nfoo=3\n"
+         "TERM=dumb\nUSER=user\nSHLVL=1\nPATH=/usr/local/bin:/usr/bin:/bin\n_=/usr/bin/env\n_=/usr/bin/printenv\n", ""),
+        ("declare -A c; w=Ab:d; ((c[${w,,}]++)); c[${w%%:*}]=5; echo ${c[${w,,}]} \"${c[${w%:*}]:-0}\" '${c[${w,,}]}'",
+         "1 5 ${c[${w,,}]}\n", ""),
+        ("select x in a b; do echo $x; done <<< $'2\\n1'", "b\na\n\n", "1) a\n2) b\n#? #? #? "),
         # names
         ("cat 'no such' \"it's\"", "",
          "cat: 'no such': No such file or directory\ncat: \"it's\": No such file or directory\n"),

@@ -8,7 +8,6 @@ import shlex
 from typing import NamedTuple
 
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
-from echo_terminal.terminal.scripts import PATH
 from echo_terminal.terminal.wording import grammar
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.tracing import TRACED, traced
@@ -44,7 +43,6 @@ class Reading(NamedTuple):
     nests: bool  # needs a deep stack
     child: bool  # starts background children
     leaves: bool  # may end the shell
-    script: bool  # may run a file by its path
 
 
 def read(command: str, *, traces: bool = False) -> Reading:
@@ -68,7 +66,6 @@ def _read(command: str, traces: bool) -> Reading:
         not names.isdisjoint(NESTING) or BY_PATH.search(command) is not None,
         "&" in text and _CHILD.search(text) is not None,
         not names.isdisjoint(_LEAVES),
-        "/" in text and PATH.search(text) is not None,
     )
 
 

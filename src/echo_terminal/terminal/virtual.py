@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
 from echo_terminal.config import StrictModel
-from echo_terminal.terminal import state, virtual_tree
+from echo_terminal.terminal import scripts, state, virtual_tree
 from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
@@ -28,9 +28,7 @@ from echo_terminal.terminal.programs.call import Clock, Typed
 from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.versions import real_versions
-from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, read
-from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.terminal import (
     HOME,
@@ -88,6 +86,10 @@ class VirtualTerminal:
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
+        self._ran: list[str] = []  # the scripts that the command runs
+        self._programs[scripts.PROGRAM] = callback(
+            lambda call: scripts.script(call, me._rights.for_script, me._ran), self._clock, files=True
+        )
 
     # -- episode ---------------------------------------------------------------------------------------------------
 
@@ -98,8 +100,7 @@ class VirtualTerminal:
             ValueError: a path that is not absolute.
         """
         own, self._fixed = virtual_tree.split(files)
-        self._code, self._options, self._deep, self._cwd = 0, "", False, HOME
-        self._line = FIRST_LINE
+        self._code, self._line, self._options, self._deep, self._cwd = 0, FIRST_LINE, "", False, HOME
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
         self._state: ShellState | None = None  # of the shell, where it was looked at
         self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
@@ -131,10 +132,8 @@ class VirtualTerminal:
 
     def _build(self) -> Bash:
         self._sound = True
-        limits = self.params
-        return new_shell(
-            self._programs, self._timeout, limits.max_commands, limits.max_loop, limits.max_bytes
-        )
+        most = self.params
+        return new_shell(self._programs, self._timeout, most.max_commands, most.max_loop, most.max_bytes)
 
     @property
     def _open(self) -> Bash:
@@ -168,6 +167,7 @@ class VirtualTerminal:
         if reading.times:
             virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
+        self._ran.clear()
         self._altered = self._altered or reading.alters
         self._deep = self._deep or "eval" in command
         self._draw_devices((command.encode("utf-8", "replace"),))
@@ -184,8 +184,10 @@ class VirtualTerminal:
         else:
             stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
         if stderr and len(stderr) <= LONGEST:
-            stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
-            stderr = real_messages(stderr, command, (before, self._cwd))
+            if stderr[:1] == "+" or "\n+" in stderr:
+                stderr = real_trace(stderr, command, on=traces)
+            stderr = scripts.real_texts(stderr, self._ran) if self._ran else stderr
+            stderr = real_messages(stderr, "\n".join((command, *self._ran)), (before, self._cwd))
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
             stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
             code = exit_code(stderr, command, code)
@@ -225,6 +227,7 @@ class VirtualTerminal:
             self._python.end()
         if self._python.unavailable is not None:
             raise self._python.unavailable
+        self._clock.restore_modes(shell.fs(), forget=True)
         stdout, stderr, code, status = self._judge(command, result, chunks)
         self._sound = sound and status is Status.OK
         if status is Status.TIMEOUT and reading.child:
@@ -248,8 +251,9 @@ class VirtualTerminal:
         self._timed = self._timed or "SECONDS" in command
         before = [f"SECONDS={self._seconds}"] if self._timed else []  # no time passes between commands
         text, after = reading.text, []
-        if RUN in text:
-            self._rights.define(self._open, RUN, FUNCTION)
+        for name, function in scripts.FUNCTIONS.items():
+            if name in text:
+                self._rights.define(self._open, name, function)
         if self._options:
             before.append(f"set {self._options}")
         asks = "$?" in command
@@ -257,9 +261,8 @@ class VirtualTerminal:
             before.append(f": {self._last}\n(exit {self._code})")
         elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
-        if not (before or asks or reading.script or reading.child or reading.leaves):
+        if not (before or asks or reading.child or reading.leaves):
             return text, False
-        text = with_interpreters(text, self._open.fs(), self._cwd)
         if asks:
             text = _FRESH.sub(r"\g<0>:;", text)
         watched = reading.child or "-e" in self._options or reading.leaves or self._timed

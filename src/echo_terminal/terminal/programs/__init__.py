@@ -103,6 +103,7 @@ ON_FILES: Mapping[str, Program] = {
     opening.TOUCH: opening.touch,
     permissions.READ: permissions.to_read,
     permissions.WRITE: permissions.to_write,
+    permissions.OVERWRITE: permissions.to_overwrite,
     permissions.ENTER: permissions.to_enter,
 }
 SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
@@ -137,6 +138,8 @@ PLAIN: Mapping[str, Program] = {
     "logname": people.logname,
     "groups": people.groups,
     "hostname": people.hostname,
+    f"{OWN}env": people.environment,
+    f"{OWN}printenv": people.environment,
 }
 
 
@@ -279,6 +282,8 @@ def _run(program: Program, call: Call) -> None:
     if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name.removeprefix(OWN))):
         call.out.append(version)
         return
+    if call.clock.modes:
+        call.clock.restore_modes(call.fs)
     try:
         program(call)
     except UsageError as error:

@@ -58,16 +58,27 @@ class Clock:
     earlier stamps, and those of whole seconds, were asked for and are shown as they are.
     ``ready``: host time before the first command; stamps from there on keep their order.
     ``kept``: stamps of files that show another time (copies that preserve it, links of the start).
+    ``modes``: path -> mode of files that a command overwrites: bashkit gives them another.
     """
 
     start: float = BORN
     ready: float = 0.0
     kept: dict[float, float] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
 
     def restart(self) -> None:
         """Another episode begins."""
         self.ready = 0.0
         self.kept.clear()
+        self.modes.clear()
+
+    def restore_modes(self, fs: FileSystem, *, forget: bool = False) -> None:
+        """Give the files that a command has overwritten their modes again."""
+        for path, mode in self.modes.items():
+            if fs.exists(path):
+                fs.chmod(path, mode)
+        if forget:
+            self.modes.clear()
 
     def written(self, modified: float) -> bool:
         """Is it the host's time that a stamp of the file system holds?"""

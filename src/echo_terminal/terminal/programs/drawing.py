@@ -97,7 +97,9 @@ class Draw:
     def shuf(self, call: Call) -> None:
         """Write lines in an order that the seed of the episode determines."""
         found, words = options(
-            call, "ei:n:o:rz", ["echo", "input-range=", "head-count=", "output=", "repeat", "zero-terminated"]
+            call,
+            "ei:n:o:rz",
+            "echo input-range= head-count= output= random-source= repeat zero-terminated".split(),
         )
         names = dict(found)
         span = names.get("-i", names.get("--input-range"))

@@ -72,6 +72,9 @@ _SUMS = re.compile(
 )
 
 
+_ENVIRONMENT = re.compile(rf"({PLACE})((?:print)?env)(?=[ \t]*(?:[|;&)\n>]|\Z|\d>))")
+
+
 def bytewise(command: str) -> bool:
     """May bytes that are no text pass through its pipes?"""
     return _BYTES.search(command) is not None
@@ -87,6 +90,8 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = _HISTORY.sub(rf"\1{OWN}history", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
+    if "env" in command:
+        command = _ENVIRONMENT.sub(rf"\1{OWN}\2", command)
     if " -l" in command:
         command = _SIGNALS.sub(f"{OWN}signals", command)
     if "sum " in command:

@@ -10,6 +10,7 @@ import re
 from echo_terminal.terminal.programs.text.columns import REGULAR
 from echo_terminal.terminal.programs.text.ending import own_ends
 from echo_terminal.terminal.programs.xargs import own_xargs
+from echo_terminal.terminal.wording.calling import scripts_called
 from echo_terminal.terminal.wording.codes import plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
@@ -18,6 +19,7 @@ from echo_terminal.terminal.wording.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
 from echo_terminal.terminal.wording.repeatable import repeatable
 from echo_terminal.terminal.wording.sed_scripts import by_gnu_rules
+from echo_terminal.terminal.wording.subscripts import plain_subscripts
 from echo_terminal.terminal.wording.texts import outside_texts
 from echo_terminal.terminal.wording.words import PLACE
 
@@ -25,6 +27,10 @@ _TOOL = re.compile(
     rf"({PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
 _STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
+_INDEX = "def INDEX(s; f): reduce s as $r ({}; .[$r | f | tostring] |= $r); def INDEX(f): INDEX(.[]; f); "
+_INDEXES = re.compile(
+    r"(\bjq\s(?:[^'\"|;&\n]|\"[^\"]*\")*')(?=[^']*\bINDEX\()"
+)  # which bashkit's jq does not define
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
@@ -33,10 +39,14 @@ def reworded(command: str) -> str:
     tee = not bytewise(command)
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
+    command = plain_subscripts(command) if "[" in command and "${" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
+    if "INDEX(" in command:
+        command = _INDEXES.sub(rf"\1{_INDEX}", command)
     command = repeatable(command)
-    return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
+    command = outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
+    return scripts_called(command) if "/" in command or "sh" in command else command
 
 
 def _forms(command: str) -> str:

@@ -33,3 +33,5 @@ def tee(call: Call) -> None:
             call.fail(f"{word}: {reason}" if word else f"'': {reason}")
         elif path not in ("/dev/null", "/dev/stdout"):
             (call.fs.append_file if add and old is not None else call.fs.write_file)(path, data)
+            if old is not None and not add and not path.startswith("/dev/"):
+                call.fs.chmod(path, old.mode)
