@@ -48,6 +48,8 @@ from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, war
 from echo_terminal.terminal.wording.jq_words import of_jq
 from echo_terminal.terminal.wording.messages import exit_code, real_messages
 from echo_terminal.terminal.wording.permissions import Rights
+from echo_terminal.terminal.wording.piping import BYTEWISE
+from echo_terminal.terminal.wording.piping import FUNCTION as CODING
 from echo_terminal.terminal.wording.tracing import real_trace
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
@@ -57,6 +59,7 @@ Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit co
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
 _OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
+_FUNCTIONS = {RUN: FUNCTION, BYTEWISE: CODING}  # of commands that call them
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -235,8 +238,9 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         text, before, after = reading.text, [], []
-        if RUN in text:
-            self._rights.define(self._open, RUN, FUNCTION)
+        for name, function in _FUNCTIONS.items():
+            if name in text:
+                self._rights.define(self._open, name, function)
         if self._options:
             before.append(f"set {self._options}")
         asks = "$?" in command

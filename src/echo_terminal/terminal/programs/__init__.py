@@ -37,16 +37,21 @@ from echo_terminal.terminal.programs.limits import DEEPEST, ROOM, TIME, Limits, 
 from echo_terminal.terminal.programs.patch import command as patching
 from echo_terminal.terminal.programs.sqlite import command as database
 from echo_terminal.terminal.programs.text import (
+    coding,
     columns,
     diffing,
     ending,
     filling,
     hashing,
+    hexdump,
     joining,
+    openssl,
+    recoding,
     repeating,
     splitting,
     tabling,
     translating,
+    xxd,
 )
 from echo_terminal.terminal.programs.versions import VERSIONS
 from echo_terminal.terminal.programs.watching import watched
@@ -79,10 +84,10 @@ ON_FILES: Mapping[str, Program] = {
     "chgrp": naming.owner,
     "diff": diffing.diff,
     "patch": patching.patch,
-    "zcat": small.zcat,
+    "zcat": compressing.gzip,
+    f"{OWN}zcat": compressing.gzip,
     f"{OWN}sed": sed_scripts.sed,
     f"{OWN}find": finding.find,
-    f"{OWN}cksum": hashing.cksum,
     f"{OWN}tee": teeing.tee,
     xargs.PROGRAM: xargs.xargs,
     f"{OWN}tar": archives.tar,
@@ -91,9 +96,7 @@ ON_FILES: Mapping[str, Program] = {
     "file": kinds.file,
     "zip": zipping.zip_,
     "unzip": zipping.unzip,
-    "xz": xz.xz,
-    "unxz": xz.xz,
-    "xzcat": xz.xz,
+    **dict.fromkeys(("xz", "unxz", "xzcat", f"{OWN}xz", f"{OWN}unxz", f"{OWN}xzcat"), xz.xz),
     "dir": listing.columns_of,
     "vdir": listing.columns_of,
     ending.HEAD: ending.head,
@@ -104,17 +107,30 @@ ON_FILES: Mapping[str, Program] = {
     permissions.WRITE: permissions.to_write,
     permissions.ENTER: permissions.to_enter,
 }
-SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
+SUMS = "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum".split()
 ON_NAMED_FILES: Mapping[str, Program] = {
     "wc": columns.wc,
+    f"{OWN}wc": columns.wc,
     "cut": columns.cut,
+    f"{OWN}cut": columns.cut,
     "bc": bc.bc,
     "uniq": repeating.uniq,
     "cmp": repeating.cmp,
+    f"{OWN}cmp": repeating.cmp,
     "join": joining.join,
     "split": splitting.split,
     "fmt": filling.fmt,
     "column": tabling.column,
+    "hexdump": hexdump.hexdump,
+    "hd": hexdump.hexdump,
+    f"{OWN}hexdump": hexdump.hexdump,
+    f"{OWN}hd": hexdump.hexdump,
+    f"{OWN}xxd": xxd.xxd,
+    f"{OWN}base64": coding.basenc,
+    f"{OWN}base32": coding.basenc,
+    "basenc": coding.basenc,
+    f"{OWN}basenc": coding.basenc,
+    f"{OWN}iconv": recoding.iconv,
 }
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
@@ -187,6 +203,7 @@ def _with_files(program: Program, call: Call) -> None:
 def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callback]:
     """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
     on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf, "sqlite3": database.program(limits)}
+    on_files["openssl"] = on_files[f"{OWN}openssl"] = openssl.program(draw.random)
 
     def shell(call: Call, command: str, given: str) -> tuple[str, int]:
         """Run a command for a program, over the same files; its errors go where the program's go.
@@ -227,7 +244,7 @@ def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callba
     on_files["awk"] = awk.program(shell)
     on_files["zgrep"] = compressing.zgrep(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
-    on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
+    on_files |= dict.fromkeys((f"{OWN}{name}" for name in SUMS), hashing.sums)
     table: dict[str, Callback] = {}
     for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
         table |= {
@@ -261,13 +278,13 @@ def callback(program: Program, clock: Clock, *, files: bool | None) -> Callback:
             _with_files(program, call)
         else:
             _run(program, call)
-        return BuiltinResult("".join(call.out), "".join(call.err), call.code)
+        return BuiltinResult(call.written, "".join(call.err), call.code)
 
     return run
 
 
 def _run(program: Program, call: Call) -> None:
-    if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name.removeprefix(OWN))):
+    if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name)):
         call.out.append(version)
         return
     try:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import posixpath
 import random
 import re
 import string
-import zlib
 from decimal import Decimal, InvalidOperation
 
-from echo_terminal.terminal.programs.archive.packing import unpacked
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options, quote
 from echo_terminal.terminal.programs.limits import ROOM, WIDEST, Stopped, narrow
 
@@ -34,23 +30,6 @@ def two_matchers(call: Call) -> None:
     """``grep`` with two kinds of pattern."""
     call.err.append("grep: conflicting matchers specified\n")
     call.code = 2
-
-
-def zcat(call: Call) -> None:
-    """Write what gzip files hold."""
-    _, words = options(call, "cdfq")
-    for word in words:
-        name = word if call.stat(call.path(word)) is not None or word.endswith(".gz") else f"{word}.gz"
-        if call.stat(call.path(name)) is None:
-            call.err.append(f"gzip: {name}: {NO_ENTRY}\n")
-            call.code = 1
-            continue
-        try:
-            data = unpacked(gzip.open(io.BytesIO(call.fs.read_file(call.path(name)))))
-            call.out.append(data.decode("utf-8", "replace"))
-        except (OSError, EOFError, zlib.error):
-            call.err.append(f"\ngzip: {name}: not in gzip format\n")
-            call.code = 1
 
 
 def no_login_shell(call: Call) -> None:

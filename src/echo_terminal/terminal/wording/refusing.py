@@ -45,8 +45,6 @@ def _spec(
 _DIGITS = "0123456789"
 PROGRAMS = {
     "arch": _spec("", most=0),
-    "base32": _spec("diw:", "decode ignore-garbage wrap=", most=1),
-    "base64": _spec("diw:", "decode ignore-garbage wrap=", most=1),
     "basename": _spec("+as:z", "multiple suffix= zero"),
     "cat": _spec("benstuvAET", "number-nonblank number squeeze-blank show-nonprinting show-ends show-tabs show-all"),
     "df": _spec("aB:iThHklmPt:vx:", "all block-size= inodes human-readable si local output=? portability "
@@ -117,7 +115,7 @@ BUILTINS = {  # letters, and what stands behind "usage: NAME"
 _STACKS = {"dirs": "[-clpv] [+N] [-N]", "pushd": "[-n] [+N | -N | dir]", "popd": "[-n] [+N | -N]"}
 _WORD = r"[^\s;&|<>()'\"$`\\*?{}#~]+|'[^'\n]*'|\"[^\"$`\\\n]*\""
 _CALL = re.compile(rf"({PLACE})([a-z]\w*)((?:[ \t]+(?:{_WORD}))+)(?=[\s;&|)`<>}}]|\Z)")
-_FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|base64|base32|tsort|timeout) ")
+_FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|tsort|timeout) ")
 _END = re.compile(r"[ \t]*(?:[;&|)\n<>]|\Z)")  # no other word follows, of which an option might need one
 _OPTION = re.compile(r"[ \t]-")
 _SHELL = re.compile(r"\b(?:ba)?sh\b")  # where the names of lines would stand in the messages

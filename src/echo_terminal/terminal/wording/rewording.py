@@ -15,7 +15,7 @@ from echo_terminal.terminal.wording.codes import plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
 from echo_terminal.terminal.wording.opening import openings
-from echo_terminal.terminal.wording.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.wording.piping import OWN, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
 from echo_terminal.terminal.wording.sed_scripts import by_gnu_rules
 from echo_terminal.terminal.wording.texts import outside_texts, to_keep
@@ -35,14 +35,13 @@ _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
-    tee = not bytewise(command)
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
     if ")T" in command:
         command = _of_the_clock(command)
-    return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
+    return outside_texts(command, lambda text: _forms(own_programs(text)))
 
 
 def _of_the_clock(command: str) -> str:

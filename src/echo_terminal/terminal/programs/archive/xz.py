@@ -1,4 +1,4 @@
-"""``xz``, ``unxz`` and ``xzcat`` after XZ Utils 5.4, where a file becomes a file or its text is shown."""
+"""``xz``, ``unxz`` and ``xzcat`` after XZ Utils 5.4, on files and in pipes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import lzma
 import posixpath
 
 from echo_terminal.terminal.programs.archive.packing import packed, unpacked
-from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options
+from echo_terminal.terminal.programs.call import Call, UsageError, options
 from echo_terminal.terminal.programs.files.making import refusal
+from echo_terminal.terminal.programs.text.columns import content
 
 _LONG = {"decompress": "d", "uncompress": "d", "keep": "k", "force": "f", "stdout": "c", "to-stdout": "c", "test": "t",
          "verbose": "v", "quiet": "q", "compress": "z", "list": "l"}  # fmt: skip
+
+
+SMALLEST = 32  # bytes of an archive
 
 
 def xz(call: Call) -> None:
@@ -24,39 +28,36 @@ def xz(call: Call) -> None:
         call.fail("Try 'xz --help' for more information.")
         return
     flags = flags | {_LONG.get(option.lstrip("-"), option.lstrip("-")) for option, _ in found}
-    for word in words:
+    for word in words or ["-"]:
         _one(call, word, flags)
 
 
 def _one(call: Call, word: str, flags: set[str]) -> None:
-    path, meta = call.path(word), call.stat(call.path(word))
-    unpack = bool(flags & {"d", "t", "l"})
+    path, unpack, piped = call.path(word), bool(flags & {"d", "t", "l"}), word == "-"
+    meta, data = call.stat(path), content(call, word)
     target = word.removesuffix(".xz") if unpack else f"{word}.xz"
-    if meta is None:
-        call.fail(f"{word}: {NO_ENTRY}")
-    elif meta.kind == "directory":
-        call.fail(f"{word}: Is a directory, skipping", 2)
-    elif not meta.readable:
-        call.fail(f"{word}: Permission denied")
-    elif not unpack and word.endswith(".xz"):
+    if isinstance(data, str):
+        folder = data == "Is a directory"
+        call.fail(f"{word}: {data}{', skipping' if folder else ''}", 2 if folder else 1)
+    elif not unpack and word.endswith(".xz") and "c" not in flags:
         call.fail(f"{word}: File already has `.xz' suffix, skipping", 2)
     else:
         try:
-            data = call.fs.read_file(path)
-            data = unpacked(lzma.open(io.BytesIO(data))) if unpack else packed(lzma.LZMACompressor(), data)
+            made = unpacked(lzma.open(io.BytesIO(data))) if unpack else packed(lzma.LZMACompressor(), data)
         except (lzma.LZMAError, EOFError):
-            call.fail(f"{word}: File format not recognized")
+            small = "Too small to be a valid .xz file" if "l" in flags and len(data) < SMALLEST else ""
+            call.fail(f"{'(stdin)' if piped else word}: {small or 'File format not recognized'}")
             return
-        if "t" in flags or "l" in flags:
+        if flags & {"t", "l"}:
             return
-        if "c" in flags:
-            call.out.append(data.decode("utf-8", "replace"))
+        if piped or "c" in flags or meta is None:
+            call.write(made)
         elif call.stat(call.path(target)) is not None and "f" not in flags:
             call.fail(f"{target}: File exists")
         elif reason := refusal(call, posixpath.join(call.cwd, target)):
             call.fail(f"{target}: {reason}")
         else:
-            call.fs.write_file(call.path(target), data)
+            call.fs.write_file(call.path(target), made)
             call.fs.chmod(call.path(target), meta.mode)
             call.keep_time(call.path(target), meta)
             if "k" not in flags:
