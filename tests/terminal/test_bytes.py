@@ -21,6 +21,7 @@ FILES = {
         ("xxd -i < d", "  0x68, 0x65, 0x6c, 0x6c, 0x6f, 0x20, 0x73, 0x70, 0x61, 0x63, 0x65, 0x73,\n  0x0a\n", "", 0),
         ("xxd bytes | xxd -r | cmp - bytes", "", "", 0),
         ("xxd -p bytes | xxd -r -p > x; cmp x bytes", "", "", 0),
+        ("printf '\\x41\\x00\\x42' | xxd", "00000000: 4100 42                                  A.B\n", "", 0),
         ("xxd -g 3 -e d", "", "xxd: number of octets per group must be a power of 2 with -e.\n", 1),
         ("hexdump -c d", "0000000   h   e   l   l   o       s   p   a   c   e   s  \\n            \n000000d\n", "", 0),
         ("head -c 3 bytes | hexdump", "0000000 0100 0002                              \n0000003\n", "", 0),

@@ -83,6 +83,7 @@ ON_FILES: Mapping[str, Program] = {
     "chown": naming.owner,
     "chgrp": naming.owner,
     "diff": diffing.diff,
+    "sdiff": diffing.sdiff,
     "patch": patching.patch,
     "zcat": compressing.gzip,
     f"{OWN}zcat": compressing.gzip,
@@ -293,7 +294,7 @@ def _run(program: Program, call: Call) -> None:
         if error.message:
             call.fail(error.message, error.code)
         if error.hint:
-            prefix = f"{call.name}: " if call.name in ("diff", "cmp", "patch") else ""
+            prefix = f"{call.name}: " if call.name in ("diff", "sdiff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
     except RuntimeError as error:  # of the file system: full, or mounted read-only
         reason = "Read-only file system" if "read-only" in str(error) else "No space left on device"

@@ -11,7 +11,7 @@ from echo_terminal.terminal.programs.text.columns import REGULAR
 from echo_terminal.terminal.programs.text.ending import own_ends
 from echo_terminal.terminal.programs.xargs import own_xargs
 from echo_terminal.terminal.terminal import CLOCK
-from echo_terminal.terminal.wording.codes import plain_codes
+from echo_terminal.terminal.wording.codes import nul_codes, plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
 from echo_terminal.terminal.wording.opening import openings
@@ -37,6 +37,7 @@ def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
+    command = nul_codes(command) if "\\x0" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
     if ")T" in command:
