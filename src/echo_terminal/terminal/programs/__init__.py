@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 
-from echo_terminal.terminal.programs import dates, expressions, people, small, xargs
+from echo_terminal.terminal.programs import dates, expressions, getopt, people, small, xargs
+from echo_terminal.terminal.programs.archive import bzip2, xz
 from echo_terminal.terminal.programs.archive import gzip as compressing
 from echo_terminal.terminal.programs.archive import tar as archives
-from echo_terminal.terminal.programs.archive import xz
 from echo_terminal.terminal.programs.archive import zip as zipping
 from echo_terminal.terminal.programs.awk import command as awk
 from echo_terminal.terminal.programs.bc import command as bc
@@ -97,6 +97,9 @@ ON_FILES: Mapping[str, Program] = {
     "file": kinds.file,
     "zip": zipping.zip_,
     "unzip": zipping.unzip,
+    **dict.fromkeys(
+        (f"{mark}{name}" for mark in ("", OWN) for name in ("bzip2", "bunzip2", "bzcat")), bzip2.bzip2
+    ),
     **dict.fromkeys(("xz", "unxz", "xzcat", f"{OWN}xz", f"{OWN}unxz", f"{OWN}xzcat"), xz.xz),
     "dir": listing.columns_of,
     "vdir": listing.columns_of,
@@ -110,6 +113,8 @@ ON_FILES: Mapping[str, Program] = {
 }
 SUMS = "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum".split()
 ON_NAMED_FILES: Mapping[str, Program] = {
+    "more": small.more,
+    "less": small.more,
     "wc": columns.wc,
     f"{OWN}wc": columns.wc,
     "cut": columns.cut,
@@ -139,6 +144,9 @@ PLAIN: Mapping[str, Program] = {
     f"{OWN}grep": small.two_matchers,
     f"{OWN}signals": small.signals,
     "yes": small.yes,
+    "clear": small.clear,
+    "uptime": small.uptime,
+    "getopt": getopt.getopt,
     "curl": small.curl,
     "wget": small.wget,
     "logout": small.no_login_shell,

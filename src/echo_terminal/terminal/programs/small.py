@@ -1,4 +1,4 @@
-"""Small programs after GNU coreutils 9.1: ``seq``, ``mktemp``, ``shuf``; and those that need a network."""
+"""Small programs: ``seq``, ``mktemp``, ``shuf`` after GNU coreutils 9.1; pagers; those that need a network."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import string
 from decimal import Decimal, InvalidOperation
 
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options, quote
+from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.limits import ROOM, WIDEST, Stopped, narrow
+from echo_terminal.terminal.programs.text.columns import content
+from echo_terminal.terminal.terminal import CLOCK
 
 FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
+LINE = "::::::::::::::"
 NOT_FOUND = 127
 MOST_LINES = 3_000_000  # that are shuffled
 SIGNALS = (
@@ -226,6 +230,8 @@ def curl(call: Call) -> None:
         return
     short = "".join(w[1:] for w in call.argv if re.fullmatch("-[a-zA-Z]+", w))
     silent = "s" in short or "--silent" in call.argv
+    own = host in ("localhost", "127.0.0.1", "0.0.0.0", "[::1]")
+    port = re.search(r":(\d+)(?:/|\Z)", next(w for w in call.argv if host in w))
     if not silent:
         call.err.append(
             "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n"
@@ -233,8 +239,42 @@ def curl(call: Call) -> None:
             "\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
         )
     if not silent or "S" in short or "--show-error" in call.argv:
-        call.err.append(f"curl: (6) Could not resolve host: {host}\n")
-    call.code = 6
+        reason = (
+            f"(7) Failed to connect to {host} port {port[1] if port else 80} after 0 ms: Couldn't connect to server"
+            if own
+            else f"(6) Could not resolve host: {host}"
+        )
+        call.err.append(("\n" if own and not silent else "") + f"curl: {reason}\n")
+    call.code = 7 if own else 6
+
+
+def more(call: Call) -> None:
+    """``more`` and ``less`` where no one looks: files as they are, each with a heading from ``more``."""
+    words = [word for word in call.argv if word[:1] not in ("-", "+")]
+    for word in words or ["-"]:
+        data = content(call, word)
+        less = call.name == "less"
+        if not isinstance(data, str):
+            heading = "" if less or not words else f"{LINE}\n{word}\n{LINE}\n"
+            call.out.append(heading)
+            call.write(data)
+        elif data == "Is a directory":
+            call.out.append(f"{word} is a directory\n" if less else f"\n*** {word}: directory ***\n\n")
+        elif less:
+            call.line(f"{word}: {data}")
+        else:
+            call.err.append(f"more: cannot open {word}: {data}\n")
+
+
+def clear(call: Call) -> None:
+    """A dumb terminal cannot be cleared."""
+    call.code = 1
+
+
+def uptime(call: Call) -> None:
+    """A machine that has just been started."""
+    now = format_time(float(CLOCK), "%H:%M:%S")
+    call.line(f" {now} up 0 min,  0 user,  load average: 0.00, 0.00, 0.00")
 
 
 def wget(call: Call) -> None:

@@ -14,11 +14,15 @@ from echo_terminal.terminal.wording.words import PLACE
 OWN = "__"  # in front of the names of our programs that bashkit has too
 CODED = "--coded"  # the first word of a call whose input and output are base64
 BYTEWISE = f"{OWN}bytewise"
-FUNCTION = (
-    f'{BYTEWISE}() {{ base64 -w 0 | "$1" {CODED} "${{@:2}}" | base64 -d; return "${{PIPESTATUS[1]}}"; }}'
-)
+ALL = f"{OWN}which_all"  # every program is in /usr/bin, which is /bin too
+FUNCTIONS = {  # of the shell, for commands in which their names stand
+    BYTEWISE: f'{BYTEWISE}() {{ base64 -w 0 | "$1" {CODED} "${{@:2}}" | base64 -d; return "${{PIPESTATUS[1]}}"; }}',
+    ALL: f'{ALL}() {{ local name found code=0; [ $# -gt 0 ] || return 1; for name; do if found=$(which "$name"); then '
+    'echo "$found"; case $found in /usr/bin/*) echo "${found#/usr}";; esac; else code=1; fi; done; return $code; }',
+}
+_WHICH = re.compile(rf"({PLACE})which(?:[ \t]+-a\b|(?=[ \t]*(?:[;&|)\n]|\Z)))")
 _PROGRAMS = (
-    "tar gzip gunzip zcat xz unxz xzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
+    "tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 bzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
 )
 _PROGRAM = re.compile(
@@ -26,7 +30,7 @@ _PROGRAM = re.compile(
     r"([^;&\n|()}]*)(?=(\|?))"
 )
 _ALSO = re.compile(r"(\|[ \t]*)(wc|cut|tr|cmp|tee)(?=\s|\Z|[;&|)])")  # behind a pipe, where bytes may pass
-_NAMED = re.compile(r"tar|zip|zcat|xz|xxd|hexdump|hd\b|base(?:64|32|nc)|iconv|openssl|sum\b")
+_NAMED = re.compile(r"tar|zip|zcat|xz|bzcat|xxd|hexdump|hd\b|base(?:64|32|nc)|iconv|openssl|sum\b")
 _DASH = re.compile(r"\s-(?=\s|\Z)")
 _PIPED = re.compile(r"(?<!\|)\|&?\s*\Z")
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
@@ -76,6 +80,8 @@ def own_programs(command: str) -> str:
         command = _PROGRAM.sub(_called, command)
     if "2>&1" in command and "ls" in command:
         command = _LS.sub(rf"\1{OWN}ls\2", command)
+    if "which" in command:
+        command = _WHICH.sub(rf"\1{ALL}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
     if " -l" in command:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from echo_terminal.terminal.programs.call import Call, quote
 from echo_terminal.terminal.programs.versions import VERSIONS
+from echo_terminal.terminal.wording import sort_words
 from echo_terminal.terminal.wording.piping import OWN
 from echo_terminal.terminal.wording.usage import FILE, READ
 from echo_terminal.terminal.wording.words import PLACE
@@ -138,7 +139,9 @@ def refusals(command: str) -> str:
         if name in VERSIONS and typed.split()[0] == "--version":
             return f"{before}{REFUSE} {name}{typed}"
         words = [word.strip("'\"") for word in typed.split()]
-        if name in PROGRAMS:
+        if name == "sort":
+            wrong = sort_words.complaint(words) is not None
+        elif name in PROGRAMS:
             said = complaint(PROGRAMS[name], words)
             whole = _END.match(match.string, match.end()) is not None
             wrong = said is not None and (whole or (said != "" and "requires an argument" not in said))
@@ -154,6 +157,9 @@ def refuse(call: Call) -> None:
     name, *words = call.argv
     if name in VERSIONS and words[0] == "--version":
         call.out.append(VERSIONS[name])
+    elif name == "sort" and (refused := sort_words.complaint(words)) is not None:
+        call.err.append(f"sort: {refused[0]}\n")
+        call.code = refused[1]
     elif name in PROGRAMS:
         spec = PROGRAMS[name]
         if said := complaint(spec, words):

@@ -18,7 +18,7 @@ from echo_terminal.terminal.wording.opening import openings
 from echo_terminal.terminal.wording.piping import OWN, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
 from echo_terminal.terminal.wording.sed_scripts import by_gnu_rules
-from echo_terminal.terminal.wording.texts import outside_texts, to_keep
+from echo_terminal.terminal.wording.texts import outside_texts, to_keep, unended
 from echo_terminal.terminal.wording.words import PLACE
 
 _TOOL = re.compile(
@@ -37,6 +37,8 @@ def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
+    if "<<" in command and command[-1:] != "\n" and unended(command):
+        command += "\n"  # bash ends the last line of such a document
     command = nul_codes(command) if "\\x0" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)

@@ -12,6 +12,7 @@ from echo_terminal.terminal.programs.archive.packing import fits
 from echo_terminal.terminal.programs.call import Call, Meta
 from echo_terminal.terminal.programs.files.making import refusal
 from echo_terminal.terminal.programs.formatting import format_time
+from echo_terminal.terminal.wording.usage import UNZIP
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date of the format
 NO_ZIP = (
@@ -63,6 +64,9 @@ def zip_(call: Call) -> None:
             fits(sum(info.file_size for info in old.infolist()))
             entries = {info.filename: (info, old.read(info)) for info in old.infolist()}
     before, lost = set(entries), []
+    if "d" in flags:
+        _delete(call, target, sources, entries)
+        return
     for source in sources:
         meta = call.stat(call.path(source))
         if meta is None:
@@ -87,6 +91,31 @@ def zip_(call: Call) -> None:
             lines.append(f"{verb}: {name} ({_ratio(info, data)})\n")
     call.fs.write_file(path, buffer.getvalue())
     call.out += [] if "q" in flags else lines
+
+
+def _delete(
+    call: Call, target: str, patterns: list[str], entries: dict[str, tuple[zipfile.ZipInfo, bytes]]
+) -> None:
+    """Take members out of an archive; one that is left without any goes too."""
+    gone = [name for name in entries if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in entries):
+            call.line(f"\tzip warning: name not matched: {pattern}")
+    if not gone:
+        call.out.append(f"\nzip error: Nothing to do! ({target})\n")
+        call.code = 12
+        return
+    call.out += [f"deleting: {name}\n" for name in gone]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, (info, data) in entries.items():
+            if name not in gone:
+                archive.writestr(info, data)
+    if len(gone) == len(entries):
+        call.line("\tzip warning: zip file empty")
+        call.fs.remove(call.path(target))
+    else:
+        call.fs.write_file(call.path(target), buffer.getvalue())
 
 
 def _ratio(info: zipfile.ZipInfo, data: bytes) -> str:
@@ -127,12 +156,13 @@ def unzip(call: Call) -> None:
     """List or unpack an archive."""
     flags, names, left_out, folder = _letters(call.argv)
     if not names:
-        call.fail("error:  no archive given", 10)
+        call.out.append(UNZIP)
         return
     name, *wanted = names
     found = next((word for word in (name, f"{name}.zip", f"{name}.ZIP") if call.readable(word)), None)
     if found is None:
-        call.err.append(f"unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n")
+        said = f"unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n"
+        (call.out if "t" in flags else call.err).append(said)
         call.code = 9
         return
     data = io.BytesIO(call.fs.read_file(call.path(found)))
