@@ -53,7 +53,7 @@ from echo_terminal.terminal.programs.text import (
     translating,
     xxd,
 )
-from echo_terminal.terminal.programs.versions import VERSIONS
+from echo_terminal.terminal.programs.versions import USES, VERSIONS
 from echo_terminal.terminal.programs.watching import watched
 from echo_terminal.terminal.wording import dash, opening, permissions, refusing, sed_scripts
 from echo_terminal.terminal.wording.piping import OWN
@@ -293,8 +293,9 @@ def callback(program: Program, clock: Clock, *, files: bool | None) -> Callback:
 
 
 def _run(program: Program, call: Call) -> None:
-    if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name)):
-        call.out.append(version)
+    asked = {"--version": VERSIONS, "--help": USES}.get(call.argv[0], {}) if call.argv else {}
+    if call.name in asked:
+        call.out.append(asked[call.name])
         return
     try:
         program(call)

@@ -57,7 +57,9 @@ def _chosen_find(match: re.Match[str]) -> str:
 
 
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
-_BYTES = re.compile(r"zip|tar|xz|zcat|base64|xxd|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\(")
+_BYTES = re.compile(
+    r"zip|tar|xz|zcat|base64|xxd|hexdump|\bod\b|iconv|openssl|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\("
+)
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
 _SHORT = re.compile(
     rf"({PLACE})/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"

@@ -127,7 +127,6 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^sort: (invalid field specification '.*'): (character offset is zero)$", r"sort: \2: \1"),
     (r"^sort: multi-character tab '\\(.)'$", r"sort: multi-character tab '\\\\\1'"),
     (r"^head: (invalid number of (?:lines|bytes): )'-(.*)'$", r"head: \1'\2'"),
-    (rf"^(hexdump: .*: {NO_ENTRY})$(?!\nhexdump)", r"\1\nhexdump: all input file arguments failed"),
     (rf"^(bzcat|bunzip2): (?!Can't)(.+): {NO_ENTRY}$", rf"\1: Can't open input file \2: {NO_ENTRY}."),
     (r"^grep: Parsing error at position \d+: Invalid character class$",
      "grep: missing terminating ] for character class"),

@@ -108,8 +108,12 @@ def _read(call: Call, job: Job) -> None:
         raise Fatal(f"{job.lost}: Cannot open: {NO_ENTRY}")
     wanted = {name.rstrip("/"): (folder, False) for folder, name in job.names}
     kept = []
+    rooted = False
     for member in archive or ():
         name = member.name
+        if name.startswith("/") and "P" not in job.flags and not rooted:
+            call.err.append("tar: Removing leading `/' from member names\n")
+            rooted = True
         hit = next((w for w in wanted if name == w or name.startswith(f"{w}/") or
                     ("wildcards" in job.flags and fnmatch.fnmatch(name, w))), None)  # fmt: skip
         if (wanted and hit is None) or excluded(name, job.exclude):
@@ -189,6 +193,8 @@ def _described(member: tarfile.TarInfo, shown: str) -> str:
 def _write(call: Call, job: Job) -> None:
     if job.modes[0] == "c" and not job.names:
         raise UsageError("Cowardly refusing to create an empty archive", 2)
+    if job.modes[0] in "ru" and job.packed:
+        raise UsageError("Cannot update compressed archives", 2)
     path, buffer = call.path(job.archive), io.BytesIO()
     if job.lost:
         raise Fatal(f"{job.lost}: Cannot open: {NO_ENTRY}")

@@ -28,11 +28,28 @@ def xz(call: Call) -> None:
         call.fail("Try 'xz --help' for more information.")
         return
     flags = flags | {_LONG.get(option.lstrip("-"), option.lstrip("-")) for option, _ in found}
-    for word in words or ["-"]:
-        _one(call, word, flags)
+    sizes = [size for word in words or ["-"] if (size := _one(call, word, flags)) is not None]
+    if "l" in flags and sizes:
+        call.line("Strms  Blocks   Compressed Uncompressed  Ratio  Check   Filename")
+        for small, large, name in sizes:
+            call.line(_listed(1, small, large, name))
+        if len(sizes) > 1:
+            call.line("-" * 79)
+            small, large = sum(size[0] for size in sizes), sum(size[1] for size in sizes)
+            call.line(_listed(len(sizes), small, large, f"{len(sizes)} files"))
 
 
-def _one(call: Call, word: str, flags: set[str]) -> None:
+def _listed(count: int, small: int, large: int, name: str) -> str:
+    ratio = f"{small / large:.3f}" if large else "---"
+    return f"{count:5}   {count:5}   {_size(small):>10}   {_size(large):>10}  {ratio:>5}  CRC64   {name}"
+
+
+def _size(size: int) -> str:
+    return f"{size} B" if size < 10_000 else f"{size / 1024:.1f} KiB"
+
+
+def _one(call: Call, word: str, flags: set[str]) -> tuple[int, int, str] | None:
+    """Do what is asked of one file; its sizes and name where they are to be listed."""
     path, unpack, piped = call.path(word), bool(flags & {"d", "t", "l"}), word == "-"
     meta, data = call.stat(path), content(call, word)
     target = word.removesuffix(".xz") if unpack else f"{word}.xz"
@@ -47,9 +64,11 @@ def _one(call: Call, word: str, flags: set[str]) -> None:
         except (lzma.LZMAError, EOFError):
             small = "Too small to be a valid .xz file" if "l" in flags and len(data) < SMALLEST else ""
             call.fail(f"{'(stdin)' if piped else word}: {small or 'File format not recognized'}")
-            return
-        if flags & {"t", "l"}:
-            return
+            return None
+        if "l" in flags:
+            return len(data), len(made), word
+        if "t" in flags:
+            return None
         if piped or "c" in flags or meta is None:
             call.write(made)
         elif call.stat(call.path(target)) is not None and "f" not in flags:
@@ -62,3 +81,4 @@ def _one(call: Call, word: str, flags: set[str]) -> None:
             call.keep_time(call.path(target), meta)
             if "k" not in flags:
                 call.fs.remove(path)
+    return None

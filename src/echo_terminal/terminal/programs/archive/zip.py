@@ -64,6 +64,8 @@ def zip_(call: Call) -> None:
             fits(sum(info.file_size for info in old.infolist()))
             entries = {info.filename: (info, old.read(info)) for info in old.infolist()}
     before, lost = set(entries), []
+    if not entries and flags & {"u", "f"}:
+        call.line(f"\tzip warning: {target} not found or empty")
     if "d" in flags:
         _delete(call, target, sources, entries)
         return

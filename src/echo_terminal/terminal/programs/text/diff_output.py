@@ -24,6 +24,7 @@ class Style:
     labels: tuple[str, ...]
     words: str  # the options as typed, for the headings of folders
     ignored: str = ""  # changes all of whose lines match do not count
+    left_out: tuple[str, ...] = ()  # patterns of names that are not looked at in folders
     function: str = ""  # a pattern: the last line that it fits is named in front of changes
     formats: Mapping[str, str] = field(default_factory=dict)  # of lines and groups, see ``diff_formats``
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 
@@ -38,7 +39,7 @@ def diff(call: Call) -> None:
     call.argv = [re.sub(r"^-([a-zA-Z]*?)[uU](\d+)([a-zA-Z]*)$", r"-\1\3U\2", word) for word in call.argv]
     found, words = options(call, "qsriwbBZyNatuU:cC:W:L:x:dpenI:EF:D:THPS:", LONG, code=2)
     letters, form, context, width, labels, ignored = "", "normal", 3, 130, [], ""
-    function, formats, named = "", {}, {}
+    function, formats, named, left_out = "", {}, {}, []
     for option, value in found:
         name = option.lstrip("-")
         if name in ("u", "U", "unified", "c", "C", "context"):
@@ -57,6 +58,8 @@ def diff(call: Call) -> None:
             form = "n" if name in ("n", "rcs") else "e"
         elif name in ("I", "ignore-matching-lines"):
             ignored = value if not ignored else f"{ignored}|{value}"
+        elif name in ("x", "exclude"):
+            left_out.append(value)
         elif name in ("p", "show-c-function", "F", "show-function-line"):
             function, form = value or _FUNCTION, "c" if form == "normal" else form
         elif name in ("D", "ifdef"):
@@ -72,8 +75,9 @@ def diff(call: Call) -> None:
             letters += LETTERS.get(name, name if len(name) == 1 else "")
     if "y" in letters:
         form = "y"
+    said = " ".join(["diff", *typed])
     style = Style(
-        letters, form, context, width, tuple(labels), " ".join(["diff", *typed]), ignored, function, formats
+        letters, form, context, width, tuple(labels), said, ignored, tuple(left_out), function, formats
     )
     for place, word in named.items():
         for other in words:
@@ -156,6 +160,8 @@ def _folders(call: Call, style: Style, left: str, right: str) -> int:
     ours, theirs = call.children(call.path(left)), call.children(call.path(right))
     code = 0
     for name in sorted({*ours, *theirs}, key=str.encode):
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in style.left_out):
+            continue
         pair = [posixpath.join(folder, name) for folder in (left, right)]
         kinds = [call.stat(call.path(word)) for word in pair]
         if (name not in ours or name not in theirs) and "N" not in style.letters:

@@ -74,7 +74,7 @@ def hexdump(call: Call) -> None:
         forms = list(_FORMS["C"])
     for option, value in found:
         name = option.lstrip("-")
-        letter = name if len(name) == 1 else _LONG.get(name) or _LONG[f"{name}="]
+        letter = name if len(name) == 1 else _LONG.get(name) or _LONG.get(f"{name}=", "")
         if letter == "e":
             forms.append(value)
         elif letter == "n":
@@ -83,7 +83,7 @@ def hexdump(call: Call) -> None:
             first = _number(value, "offset")
         elif letter == "v":
             squeezes = False
-        elif letter in _FORMS:
+        elif letter and letter in _FORMS:
             forms += _FORMS[letter]
     lines = [_units(form) for form in forms or _FORMS[""]]
     data, opened = b"", False
