@@ -62,6 +62,23 @@ FILES = {
         ("tar -tf a.tar -x", "", "tar: You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' "
          "option\nTry 'tar --help' or 'tar --usage' for more information.\n", 2),
         ("tar tf <(tar cf - d)", "d\n", "", 0),
+        ("tar cf a.tar --owner=0 --group=bob:5 --mode=600 --mtime=2020-01-01 d; tar tvf a.tar",
+         "-rw------- root/bob         13 2020-01-01 00:00 d\n", "", 0),
+        ("tar cf a.tar d a.txt; rm d; chmod 600 a.txt; tar df a.tar", "a.txt: Mode differs\n",
+         "tar: d: Warning: Cannot stat: No such file or directory\n", 1),
+        ("tar czf a.tgz d; tar rzf a.tgz a.txt", "", "tar: Cannot update compressed archives\n"
+         "Try 'tar --help' or 'tar --usage' for more information.\n", 2),
+        ("tar cPf a.tar /home/user/d; tar tf a.tar", "/home/user/d\n",
+         "tar: Removing leading `/' from member names\n", 0),
+        ("ln -s d e; gzip e", "", "gzip: e: Too many levels of symbolic links\n", 1),
+        ("zcat -f d", "hello spaces\n", "", 0),
+        ("xz -k a.txt; xz -l a.txt.xz", "Strms  Blocks   Compressed Uncompressed  Ratio  Check   Filename\n"
+         "    1       1         80 B         23 B  3.478  CRC64   a.txt.xz\n", "", 0),
+        ("tail -c 3 bytes | xxd -p", "fdfeff\n", "", 0),
+        ("cksum -a bsd a.txt; cksum -a sysv a.txt", "19946     1 a.txt\n2007 1 a.txt\n", "", 0),
+        ("cksum -a md5 a.txt | cksum -c", "a.txt: OK\n", "", 0),
+        ("hexdump -s 300 bytes", "0000100\n", "", 0),
+        ("xxd -r -p <<< 'zz 41 42'", "AB", "", 0),
     ],
 )  # fmt: skip
 def test_bytes_pass(terminal, command, printed, complaint, code):

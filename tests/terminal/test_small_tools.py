@@ -59,6 +59,16 @@ FILES = {
          "bunzip2: Output file a.txt already exists.\n", 1),
         ("zip -q y.zip a.txt b.txt; zip -d y.zip 'b*' nosuch; unzip -l y.zip | tail -1",
          "\tzip warning: name not matched: nosuch\ndeleting: b.txt\n       23                     1 file\n", "", 0),
+        ("zip -q v.zip a.txt -x b.txt; unzip -v v.zip | tail -3",
+         "      23  Stored       23   0% 2024-06-01 00:00 be4228ca  a.txt\n"
+         "--------          -------  ---                            -------\n"
+         "      23               23   0%                            1 file\n", "", 0),
+        ("zip -qr v.zip . -i 'b*'; unzip -c v.zip", "Archive:  v.zip\n extracting: b.txt                   \n"
+         "alpha\nbeta2\n\n", "", 0),
+        ("zip -qm v.zip a.txt b.txt; unzip -o v.zip -d /nosuch; ls *.txt", "Archive:  v.zip\nsecret.txt\n",
+         "checkdir:  cannot create extraction directory: /nosuch\n           Read-only file system\n", 0),
+        ("echo a | xargs -I{} {}", "", "xargs: {}: No such file or directory\n", 127),
+        ("diff -qr -x '*.txt' . d", "Only in .: d\nOnly in d: x\n", "", 1),
         ("unzip -t nosuch", "unzip:  cannot find or open nosuch, nosuch.zip or nosuch.ZIP.\n", "", 9),
     ],
 )  # fmt: skip

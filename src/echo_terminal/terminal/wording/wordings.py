@@ -80,7 +80,7 @@ _TEXTS: tuple[tuple[str, str], ...] = (
      r"\1: Invalid preceding regular expression"),
     (r"^tac: (.*): Is a directory$", r"tac: \1: read error: Is a directory"),
     (rf"^(tar: .*: Cannot open: {NO_ENTRY})$(?!\ntar)", r"\1\ntar: Error is not recoverable: exiting now"),
-    (rf"^(tar: .*: Cannot stat: {NO_ENTRY})$(?!\ntar)",
+    (rf"^(tar: .*(?<!Warning): Cannot stat: {NO_ENTRY})$(?!\ntar)",
      r"\1\ntar: Exiting with failure status due to previous errors"),
     (r"^(base64: invalid input): .*$", r"\1"),
     (r"^(md5sum|sha\d+sum): -: no properly", r"\1: 'standard input': no properly"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from echo_terminal.terminal.programs.archive.packing import PIECE, unpacked
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, Meta, UsageError, options
 from echo_terminal.terminal.programs.text.columns import content
+from echo_terminal.terminal.programs.versions import USES, VERSIONS
 
 _LONG = {
     "decompress": "d", "uncompress": "d", "keep": "k", "force": "f", "list": "l", "test": "t", "verbose": "v",
@@ -37,12 +38,15 @@ def gzip(call: Call) -> None:
     flags = {"gunzip": {"d"}, "zcat": {"d", "c"}}.get(call.name, set())
     call.name = "gzip"
     try:
-        found, words = options(call, "cdkfltvrqnNS:123456789", list(_LONG))
+        found, words = options(call, "cdhkfltvVrqnNS:123456789", list(_LONG))
     except UsageError as error:
         call.fail(error.message)
         call.err.append("Try `gzip --help' for more information.\n")
         return
     flags = flags | {_LONG.get(option.lstrip("-"), option.lstrip("-")) for option, _ in found}
+    if flags & {"h", "V"}:
+        call.out.append(USES["gzip"] if "h" in flags else VERSIONS["gzip"])
+        return
     totals = Totals(next((value for option, value in found if option in ("-S", "--suffix")), ".gz"))
     for word in words or ["-"]:
         _one(call, word, flags, totals)
@@ -111,6 +115,10 @@ def _one(call: Call, word: str, flags: set[str], totals: Totals) -> None:
         meta = call.stat(call.path(word))
     if meta is None:
         call.fail(f"{word}: {NO_ENTRY}")
+    elif (
+        not flags & {"c", "f", "l", "t"} and (link := call.lstat(call.path(word))) and link.kind == "symlink"
+    ):
+        call.fail(f"{word}: Too many levels of symbolic links")
     elif meta.kind == "directory":
         if "r" not in flags:
             call.err.append(f"gzip: {word} is a directory -- ignored\n")
@@ -221,7 +229,7 @@ def _unpack(call: Call, word: str, meta: Meta, flags: set[str], totals: Totals) 
 def _ratio(packed: int, plain: int, content: bytes | int) -> float:
     """Percent saved, the header and the name in it left out."""
     header = 18
-    if isinstance(content, bytes) and len(content) > 3 and content[3] & 8:
+    if isinstance(content, bytes) and content[:2] == b"\x1f\x8b" and content[3] & 8:
         header += content.index(b"\0", 10) - 9
     return 100 * (plain - (packed - header)) / plain if plain else 0.0
 

@@ -16,7 +16,9 @@ from collections.abc import Callable
 from echo_terminal.terminal.programs.archive.packing import Readable, fits, packed, unpacked
 from echo_terminal.terminal.programs.archive.tar_words import HINT, Job, excluded, read_job
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, Meta, UsageError
+from echo_terminal.terminal.programs.dates import parse_date
 from echo_terminal.terminal.programs.files.making import refusal
+from echo_terminal.terminal.programs.files.modes import parse_mode
 from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.text.columns import content as held
 from echo_terminal.terminal.terminal import CLOCK, USER
@@ -76,7 +78,7 @@ def tar(call: Call) -> None:
     except UsageError as error:
         call.fail(error.message + ("" if HINT in error.message or not error.hint else HINT), error.code)
         return
-    if call.code:
+    if call.code > 1:
         call.fail("Exiting with failure status due to previous errors", 2)
 
 
@@ -87,6 +89,7 @@ def _open(call: Call, job: Job) -> tarfile.TarFile | None:
     data = held(call, job.archive)
     if isinstance(data, str):
         reason = f"Cannot {'read' if data == 'Is a directory' else 'open'}: {data}"
+        reason += "\ntar: At beginning of tape, quitting now" if data == "Is a directory" else ""
         raise Fatal(f"{job.archive}: {reason}", child=job.packed)
     unpack = _OPEN.get(data[:2])
     if unpack is None and job.packed:
@@ -123,11 +126,15 @@ def _read(call: Call, job: Job) -> None:
         if hit is not None:
             folder = wanted[hit][0]
             wanted[hit] = (folder, True)
-        if job.modes[0] in "dD" or archive is None:
-            continue
         shown = name + ("/" if member.isdir() else "")
-        if job.modes[0] == "t":
-            call.line(_described(member, shown) if "v" in job.flags else shown)
+        if job.modes[0] == "D" or archive is None:
+            continue
+        if job.modes[0] in "td":
+            if job.modes[0] == "t" or "v" in job.flags:
+                full = "v" in job.flags and job.modes[0] == "t"
+                call.line(_described(job, member, shown) if full else shown)
+            if job.modes[0] == "d":
+                _compare(call, archive, member, posixpath.join(folder, name))
             continue
         parts = job.named(name).split("/")[job.strip :]
         if parts and parts != [""]:
@@ -178,11 +185,39 @@ def _unpack(call: Call, job: Job, archive: tarfile.TarFile, member: tarfile.TarI
         call.clock.kept[written.modified] = float(member.mtime)
 
 
-def _described(member: tarfile.TarInfo, shown: str) -> str:
+def _compare(call: Call, archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
+    """Tell how a file differs from the member of its name."""
+    path, shown = call.path(name), member.name
+    meta = call.lstat(path)
+    if meta is None:
+        call.err.append(f"tar: {shown}: Warning: Cannot stat: {NO_ENTRY}\n")
+        call.code = max(call.code, 1)
+        return
+    source = archive.extractfile(member) if member.isfile() else None
+    size = len(call.fs.read_file(path)) if meta.kind == "file" and meta.readable else 0
+    found = [
+        ("Mode differs", meta.mode & 0o7777 != member.mode and not member.issym()),
+        ("Mod time differs", int(call.shown_time(meta.modified)) != member.mtime),
+        ("Size differs", source is not None and size != member.size),
+    ]
+    found.append(
+        (
+            "Contents differ",
+            source is not None and not found[-1][1] and source.read() != call.fs.read_file(path),
+        )
+    )
+    for text, differs in found:
+        if differs:
+            call.line(f"{shown}: {text}")
+            call.code = max(call.code, 1)
+
+
+def _described(job: Job, member: tarfile.TarInfo, shown: str) -> str:
     kind = "d" if member.isdir() else "l" if member.issym() else "-"
     bits = "".join(c if member.mode >> (8 - i) & 1 else "-" for i, c in enumerate("rwxrwxrwx"))
-    owner = f"{member.uname}/{member.gname}"
-    when = format_time(float(member.mtime), "%Y-%m-%d %H:%M")
+    named = "numeric" not in job.flags
+    owner = f"{named and member.uname or member.uid}/{named and member.gname or member.gid}"
+    when = format_time(float(member.mtime), "%Y-%m-%d %H:%M:%S" if "full" in job.flags else "%Y-%m-%d %H:%M")
     size = str(member.size).rjust(max(WIDTH - len(owner), len(str(member.size)) + 1))
     return f"{kind}{bits} {owner}{size} {when} {shown}" + (f" -> {member.linkname}" if member.issym() else "")
 
@@ -251,13 +286,24 @@ def _add(call: Call, job: Job, archive: tarfile.TarFile, folder: str, name: str,
     stored = name if "P" in job.flags else _LEAD.sub("", name) or "."
     info = tarfile.TarInfo(job.named(stored.rstrip("/") or "/"))
     info.mode, info.mtime = meta.mode & 0o7777, int(call.shown_time(meta.modified))
-    info.uname = info.gname = USER
-    info.uid = info.gid = 1000
-    if "v" in job.flags:
-        shown = name.rstrip("/") + "/" if meta.kind == "directory" else name
-        (call.err if job.piped else call.out).append(f"{shown}\n")
+    info.uname, info.uid = _owner(job.values.get("owner", USER))
+    info.gname, info.gid = _owner(job.values.get("group", USER))
+    if "mtime" in job.values:
+        info.mtime = _date(job.values["mtime"])
+    if "mode" in job.values:
+        mode = parse_mode(job.values["mode"], info.mode, folder=meta.kind == "directory")
+        if mode is None:
+            raise Fatal("Invalid mode given on option")
+        info.mode = mode
     if meta.kind == "directory":
         info.type = tarfile.DIRTYPE
+    elif meta.kind == "file":
+        info.size = meta.size
+    if "v" in job.flags:
+        shown = name.rstrip("/") + "/" if meta.kind == "directory" else name
+        shown = _described(job, info, shown) if "vv" in job.flags else shown
+        (call.err if job.piped else call.out).append(f"{shown}\n")
+    if meta.kind == "directory":
         archive.addfile(info)
         for child, inner in call.children(path).items() if "flat" not in job.flags else ():
             _add(call, job, archive, folder, posixpath.join(name, child), inner)
@@ -275,3 +321,18 @@ def _add(call: Call, job: Job, archive: tarfile.TarFile, folder: str, name: str,
         archive.addfile(info, io.BytesIO(content))
         if "remove" in job.flags:
             call.fs.remove(path)
+
+
+def _owner(text: str) -> tuple[str, int]:
+    """Name and number of an owner ``NAME[:NUMBER]`` or ``NUMBER``."""
+    name, _, number = text.partition(":")
+    if name.isdigit():
+        return ("root" if int(name) == 0 else USER if int(name) == 1000 else ""), int(name)
+    return name, int(number) if number.isdigit() else 0 if name == "root" else 1000
+
+
+def _date(text: str) -> int:
+    try:
+        return int(parse_date(text))
+    except ValueError:
+        raise Fatal(f"Substituting -9223372036854775808 for unknown date format '{text}'") from None

@@ -22,8 +22,9 @@ _LONG = {
     "auto-compress": "a", "directory=": "C", "to-stdout": "O", "keep-old-files": "k", "preserve-permissions": "p",
     "absolute-names": "P", "dereference": "h", "touch": "m", "files-from=": "T", "exclude=": "exclude",
     "exclude-from=": "X", "strip-components=": "strip", "wildcards": "wildcards", "transform=": "transform",
-    "xform=": "transform", "remove-files": "remove", "no-recursion": "flat", "sort=": "", "mtime=": "", "owner=": "",
-    "group=": "", "numeric-owner": "", "no-same-owner": "", "overwrite": "", "null": "", "one-file-system": "",
+    "xform=": "transform", "remove-files": "remove", "no-recursion": "flat", "sort=": "", "mtime=": "mtime",
+    "owner=": "owner", "group=": "group", "mode=": "mode", "full-time": "full", "numeric-owner": "numeric",
+    "no-same-owner": "", "overwrite": "", "null": "", "one-file-system": "",
     "ignore-failed-read": "", "no-wildcards": "", "format=": "",
 }  # fmt: skip
 _SWAPPED = re.compile(
@@ -44,6 +45,7 @@ class Job:
     strip: int = 0
     names: list[tuple[str, str]] = field(default_factory=list)  # folder and name
     late: list[str] = field(default_factory=list)  # exclusions behind the names, which have no effect
+    values: dict[str, str] = field(default_factory=dict)  # of --mtime, --owner, --group and --mode
     changes: list[Callable[[str], str]] = field(default_factory=list)  # of names
 
     @property
@@ -101,6 +103,10 @@ def _take(call: Call, job: Job, option: str, value: str) -> None:
             job.lost = value
     elif option == "exclude":
         (job.late if job.names and job.modes[:1] in (["c"], ["r"], ["u"]) else job.exclude).append(value)
+    elif option in ("mtime", "owner", "group", "mode"):
+        job.values[option] = value
+    elif option == "v" and "v" in job.flags:
+        job.flags.add("vv")
     elif option == "strip":
         job.strip = int(value) if value.isdigit() else 0
     elif option == "transform":
@@ -119,7 +125,7 @@ def _listed(call: Call, word: str) -> list[str]:
     data = content(call, word)
     if isinstance(data, str):
         raise UsageError(
-            f"{word}: Cannot open: {data}\ntar: Error is not recoverable: exiting now", 2, hint=False
+            f"{word}: Cannot stat: {data}\ntar: Error is not recoverable: exiting now", 2, hint=False
         )
     return re.split("[\0\n]", text_of(data))
 

@@ -25,7 +25,7 @@ def xz(call: Call) -> None:
         found, words = options(call, "dkfctvqzl0123456789eT:", [*_LONG, "threads=", "best", "extreme"])
     except UsageError as error:
         call.fail(error.message)
-        call.fail("Try 'xz --help' for more information.")
+        call.fail(f"Try {'`' if '--' in error.message else chr(39)}xz --help' for more information.")
         return
     flags = flags | {_LONG.get(option.lstrip("-"), option.lstrip("-")) for option, _ in found}
     sizes = [size for word in words or ["-"] if (size := _one(call, word, flags)) is not None]

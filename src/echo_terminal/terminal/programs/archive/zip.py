@@ -14,6 +14,7 @@ from echo_terminal.terminal.programs.files.making import refusal
 from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.wording.usage import UNZIP
 
+INCLUDED = "\0"  # in front of a pattern that names must fit
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date of the format
 NO_ZIP = (
     "  End-of-central-directory signature not found.  Either this file is not\n"
@@ -29,17 +30,18 @@ def _stamp(seconds: float) -> tuple[int, int, int, int, int, int]:
 
 
 def _letters(words: list[str]) -> tuple[set[str], list[str], list[str], str]:
-    """Option letters, names, patterns behind ``-x``, and the folder of ``-d``."""
+    """Option letters, names, patterns behind ``-x`` (and ``-i``, with a mark in front), and the folder of ``-d``."""
     flags: set[str] = set()
     names: list[str] = []
     left_out: list[str] = []
-    folder, place = "", 0
+    folder, place, listed = "", 0, ""
     while place < len(words):
         word = words[place]
-        if word == "-x":
-            left_out += words[place + 1 :]
-            break
-        if word == "-d" and place + 1 < len(words) and names:
+        if word in ("-x", "-i"):
+            listed = word
+        elif listed and not word.startswith("-"):
+            left_out.append(word if listed == "-x" else INCLUDED + word)
+        elif word == "-d" and place + 1 < len(words) and names:
             folder, place = words[place + 1], place + 1
         elif word.startswith("-") and len(word) > 1:
             flags |= set(word.lstrip("-"))
@@ -55,7 +57,13 @@ def zip_(call: Call) -> None:
     if not names:
         call.fail("error: Nothing to do!", 16)
         return
+    if "e" in flags:
+        call.out.append("\nzip error: Invalid command arguments (stderr is not a tty)\n")
+        call.code = 16
+        return
     target, *sources = names
+    if "@" in flags:
+        sources += [line for line in call.stdin.split("\n") if line]
     target += "" if "." in posixpath.basename(target) else ".zip"
     path = call.path(target)
     entries: dict[str, tuple[zipfile.ZipInfo, bytes]] = {}
@@ -93,6 +101,11 @@ def zip_(call: Call) -> None:
             lines.append(f"{verb}: {name} ({_ratio(info, data)})\n")
     call.fs.write_file(path, buffer.getvalue())
     call.out += [] if "q" in flags else lines
+    if "m" in flags:
+        for source in sources:
+            meta = call.lstat(call.path(source))
+            if meta is not None:
+                call.fs.remove(call.path(source), recursive=meta.kind == "directory")
 
 
 def _delete(
@@ -137,7 +150,7 @@ def _add(
     folder, path = meta.kind == "directory", call.path(name)
     stored = posixpath.basename(name) if "j" in flags else name.strip("/").removeprefix("./")
     stored += "/" if folder else ""
-    if stored not in ("./", "/") and not any(fnmatch.fnmatchcase(stored, pattern) for pattern in left_out):
+    if stored not in ("./", "/") and _wanted(stored, left_out):
         info = zipfile.ZipInfo(stored, _stamp(call.shown_time(meta.modified)))
         data = b"" if folder else call.fs.read_file(path)
         info.external_attr = ((0o040000 if folder else 0o100000) | meta.mode) << 16 | (0x10 if folder else 0)
@@ -152,6 +165,13 @@ def _add(
             below = call.stat(posixpath.join(path, child)) if inner.kind == "symlink" else inner
             if below is not None:
                 _add(call, posixpath.join(name, child), below, flags, left_out, entries)
+
+
+def _wanted(name: str, left_out: list[str]) -> bool:
+    only = [pattern[1:] for pattern in left_out if pattern[:1] == INCLUDED]
+    if any(fnmatch.fnmatchcase(name, pattern) for pattern in left_out):
+        return False
+    return not only or any(fnmatch.fnmatchcase(name, pattern) for pattern in only)
 
 
 def unzip(call: Call) -> None:
@@ -188,11 +208,16 @@ def unzip(call: Call) -> None:
             call.err += [f"caution: filename not matched:  {word}\n" for word in lost]
         if "Z" in flags or "1" in flags:
             call.out += [info.filename + "\n" for info in members]
+        elif "v" in flags:
+            _describe(call, members)
         elif "l" in flags:
             _list(call, members)
-        elif "p" in flags:
+        elif flags & {"p", "c"}:
             fits(sum(info.file_size for info in members))
-            call.out += [archive.read(info).decode("utf-8", "replace") for info in members]
+            for info in members:
+                if "c" in flags:
+                    call.line(f"{_verb(info)}: {info.filename:<22}  ")
+                call.write(archive.read(info) + (b"\n" if "c" in flags else b""))
         elif "t" in flags:
             call.out += [f"    testing: {info.filename:<22}   OK\n" for info in members]
             call.line(f"No errors detected in compressed data of {found}.")
@@ -211,10 +236,40 @@ def _list(call: Call, members: list[zipfile.ZipInfo]) -> None:
     call.line(f"{total:9}                     {count} file{'' if count == 1 else 's'}")
 
 
+def _describe(call: Call, members: list[zipfile.ZipInfo]) -> None:
+    call.line(" Length   Method    Size  Cmpr    Date    Time   CRC-32   Name")
+    call.line("--------  ------  ------- ---- ---------- ----- --------  ----")
+    for info in members:
+        year, month, day, hour, minute, _ = info.date_time
+        how = "Stored" if info.compress_type == zipfile.ZIP_STORED else "Defl:N"
+        share, when = (
+            _saved(info.file_size, info.compress_size),
+            f"{year}-{month:02}-{day:02} {hour:02}:{minute:02}",
+        )
+        sizes = f"{info.file_size:8}  {how} {info.compress_size:8} {share}"
+        call.line(f"{sizes} {when} {info.CRC:08x}  {info.filename}")
+    plain, packed, count = (
+        sum(i.file_size for i in members),
+        sum(i.compress_size for i in members),
+        len(members),
+    )
+    call.line("--------          -------  ---                            -------")
+    total = f"{plain:8}         {packed:8} {_saved(plain, packed)}"
+    call.line(f"{total}                            {count} file{'' if count == 1 else 's'}")
+
+
+def _saved(plain: int, packed: int) -> str:
+    return f"{(100 * (plain - packed) + plain // 2) // plain if plain else 0:3}%"
+
+
 def _unpack(
     call: Call, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], folder: str, flags: set[str]
 ) -> None:
     kept = "n" in flags
+    if folder and (reason := refusal(call, posixpath.join(call.path(folder), "x"))):
+        call.err.append(f"checkdir:  cannot create extraction directory: {folder}\n           {reason}\n")
+        call.code = 2
+        return
     for info in members:
         shown = posixpath.join(folder, posixpath.basename(info.filename) if "j" in flags else info.filename)
         path = call.path(shown)
@@ -234,5 +289,8 @@ def _unpack(
         fits(info.file_size)
         call.fs.write_file(path, archive.read(info))
         call.fs.chmod(path, info.external_attr >> 16 & 0o777 or 0o644)
-        verb = " extracting" if info.compress_type == zipfile.ZIP_STORED else "  inflating"
-        call.out.append("" if "q" in flags else f"{verb}: {shown:<22}  \n")
+        call.out.append("" if "q" in flags else f"{_verb(info)}: {shown:<22}  \n")
+
+
+def _verb(info: zipfile.ZipInfo) -> str:
+    return " extracting" if info.compress_type == zipfile.ZIP_STORED else "  inflating"

@@ -84,10 +84,10 @@ def sums(call: Call) -> None:
     asked = _Asked("blake2b" if kind == "b2" else kind, 0, names)
     if call.name == "cksum":
         chosen = values.get("-a", values.get("--algorithm"))
-        if chosen is None or choose("algorithm", chosen, KINDS) == "crc":
-            _crc(call, words)
+        asked.kind = choose("algorithm", chosen, KINDS) if chosen else ""
+        if asked.kind in ("", *_OLD) and not names & {"-c", "--check"}:
+            _old(call, words, asked.kind or "crc")
             return
-        asked.kind = choose("algorithm", chosen, KINDS)
         names |= {"--tag"} - ({"--tag"} if "--untagged" in names else set())
     length = values.get("-l", values.get("--length"))
     if length is not None:
@@ -98,7 +98,7 @@ def sums(call: Call) -> None:
             raise UsageError(f"the --{name} option is meaningful only when verifying checksums")
     if check and "--tag" in names and call.name != "cksum":
         raise UsageError("the --tag option is meaningless when verifying checksums")
-    digest = digest_of(asked.kind, asked.bits)
+    digest = digest_of(asked.kind or "md5", asked.bits)
     for word in words or ["-"]:
         data = read(call, word)
         if data is None:
@@ -129,18 +129,18 @@ def _wanted(line: str, asked: _Asked) -> tuple[str, str, Digest] | None:
     tagged = _TAGGED.fullmatch(line)
     if tagged is not None:
         kind = "blake2b" if tagged[1] == "BLAKE2b" else tagged[1].lower()
-        if kind != asked.kind:
+        if kind != asked.kind and (asked.kind or kind not in KINDS.split()[3:]):
             return None
         wanted, name = tagged[4], tagged[3]
     else:
-        listed = _LISTED.fullmatch(line)
-        if listed is None:
+        listed, kind = _LISTED.fullmatch(line), asked.kind
+        if listed is None or not kind:
             return None
         wanted, name = listed[1], listed[2]
-    if asked.kind == "blake2b":
+    if kind == "blake2b":
         bits = 4 * len(wanted)
-        return (wanted, name, digest_of(asked.kind, bits)) if bits <= 512 and bits % 8 == 0 else None
-    digest = digest_of(asked.kind)
+        return (wanted, name, digest_of(kind, bits)) if bits <= 512 and bits % 8 == 0 else None
+    digest = digest_of(kind)
     return (wanted, name, digest) if len(wanted) == len(digest(b"")) else None
 
 
@@ -188,9 +188,29 @@ def _check(call: Call, asked: _Asked, word: str, text: str) -> None:
     call.code = max(call.code, int(bool(lost or wrong or (bad and "--strict" in names))))
 
 
-def _crc(call: Call, words: list[str]) -> None:
-    """The CRC and the length of files."""
+def _old(call: Call, words: list[str], kind: str) -> None:
+    """The sums of old that are counted with the length of a file."""
     for word in words or ["-"]:
         data = read(call, word)
         if data is not None:
-            call.line(f"{crc(data)} {len(data)}" + (f" {word}" if words else ""))
+            call.line(_OLD[kind](data) + (f" {word}" if words else ""))
+
+
+def _bsd(data: bytes) -> str:
+    value = 0
+    for byte in data:
+        value = ((value >> 1) + ((value & 1) << 15) + byte) & 0xFFFF
+    return f"{value:05} {-(-len(data) // 1024):5}"
+
+
+def _sysv(data: bytes) -> str:
+    value = sum(data) & 0xFFFFFFFF
+    value = (value & 0xFFFF) + (value >> 16)
+    return f"{(value & 0xFFFF) + (value >> 16)} {-(-len(data) // 512)}"
+
+
+_OLD: dict[str, Callable[[bytes], str]] = {
+    "crc": lambda data: f"{crc(data)} {len(data)}",
+    "bsd": _bsd,
+    "sysv": _sysv,
+}

@@ -98,6 +98,7 @@ def hexdump(call: Call) -> None:
     if not opened:
         call.fail("all input file arguments failed")
         return
+    first = min(first, len(data))
     data = data[first:] if length < 0 else data[first : first + length]
     call.out += _dumped(lines, data, first, squeezes=squeezes)
 
@@ -105,7 +106,7 @@ def hexdump(call: Call) -> None:
 def _number(word: str, what: str) -> int:
     match = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)([bkKmM]|[KM]iB)?", word)
     if match is None:
-        raise UsageError(f"failed to parse {what}: '{word}'", hint=False)
+        raise UsageError(f"failed to parse {what}: '{word}': Invalid argument", hint=False)
     text = match[1]
     base = 16 if text[:2] in ("0x", "0X") else 8 if text[0] == "0" and text.isdigit() else 10
     return int(text, base) * _SUFFIXES[match[2] or ""]
@@ -180,7 +181,7 @@ def _dumped(lines: list[list[_Unit]], data: bytes, first: int, *, squeezes: bool
             text = "".join(_line(line, piece, first + place))
             budget.made(len(text))
             yield text
-    if data:
+    if data or first:
         for part in end[0].parts if end else ():
             yield _shown(part, b"", first + len(data)) if part.kind else part.text
 

@@ -43,7 +43,7 @@ def iconv(call: Call) -> None:
         data = content(call, word)
         if isinstance(data, str):
             reason = (
-                f"unable to read file: {data}"
+                f"error while reading the input: {data}"
                 if data != NO_ENTRY
                 else f"cannot open input file `{word}': {data}"
             )
@@ -52,6 +52,8 @@ def iconv(call: Call) -> None:
         text, rest = _read(data, str(known[0]))
         piece, wrong = _written(text, str(known[1]), skips=skips, close=close)
         made += piece
+        if wrong is None and skips and "-c" not in names and len(piece.decode(str(known[1]))) < len(text):
+            call.fail(f"illegal input sequence at position {len(data)}")
         if wrong is not None:
             call.fail(f"illegal input sequence at position {len(text[:wrong].encode(str(known[0])))}")
             break
@@ -70,6 +72,7 @@ def iconv(call: Call) -> None:
 
 def _codec(name: str) -> str | None:
     """The name of an encoding as Python has it."""
+    name = re.sub(r"^UCS-?2", "UTF-16LE", name, flags=re.I) if name[-1:] == "2" else name
     try:
         return codecs.lookup(re.sub(r"^(?:CP|IBM)-?(?=\d)", "cp", name, flags=re.I)).name
     except LookupError:

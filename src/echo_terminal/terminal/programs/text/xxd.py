@@ -52,13 +52,15 @@ def xxd(call: Call) -> None:
     if isinstance(data, str):
         call.fail(data if data == "Is a directory" else f"{word}: {data}", 2)
         return
-    width = asked.values.get("c", _WIDTHS[asked.form])
-    if width < 1 and asked.form == "p":
+    width = asked.values.get("c", 0) or _WIDTHS[asked.form]
+    if asked.form == "p" and asked.values.get("c") == 0:
         width = len(data) or 1
     if width < 1 or (width > _WIDEST and asked.form in ("", "b", "e")):
         raise UsageError(f"invalid number of columns (max. {_WIDEST}).", hint=False)
     if "r" in asked.flags:
-        made = bytes(_read_back(data.decode("latin-1"), width, plain=asked.form == "p"))
+        made = bytes(
+            _read_back(data.decode("latin-1"), width, asked.values.get("s", 0), plain=asked.form == "p")
+        )
     else:
         made = "".join(_dump(call, asked, data, width, word)).encode("utf-8", "surrogateescape")
     if len(asked.words) == 2:
@@ -156,17 +158,18 @@ def _as_c(asked: _Asked, data: bytes, width: int, word: str, upper: bool) -> Ite
         yield f"}};\nunsigned int {name}_{'LEN' if 'C' in asked.flags else 'len'} = {len(data)};\n"
 
 
-def _read_back(text: str, width: int, *, plain: bool) -> bytearray:
-    """The bytes of a dump: of ``xxd -p`` all pairs of digits, else those behind the offset of each line."""
+def _read_back(text: str, width: int, more: int, *, plain: bool) -> bytearray:
+    """The bytes of a dump: of ``xxd -p`` all pairs of digits, else those behind the offset (and ``more``) of each
+    line."""
     made = bytearray()
     if plain:
         for line in text.split("\n"):
-            digits = re.match(r"(?:\s*[0-9a-fA-F])*", line)
+            digits = re.search(r"[0-9a-fA-F][0-9a-fA-F\s]*", line)
             found = re.sub(r"\s", "", digits[0] if digits else "")
             made += bytes.fromhex(found[: len(found) // 2 * 2])
         return made
     for match in re.finditer(r"^\s*([0-9a-fA-F]+)[: ]\s?((?:[0-9a-fA-F]{2} ?)*)", text, re.M):
-        offset, piece = int(match[1], 16), bytes.fromhex(match[2].replace(" ", ""))[:width]
+        offset, piece = int(match[1], 16) + max(more, 0), bytes.fromhex(match[2].replace(" ", ""))[:width]
         Budget().fits(offset)
         if offset > len(made):
             made += bytes(offset - len(made))
