@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 
-from echo_terminal.terminal.programs import dates, expressions, people, small, xargs
+from echo_terminal.terminal.programs import dates, expressions, getopt, people, small, xargs
+from echo_terminal.terminal.programs.archive import bzip2, xz
 from echo_terminal.terminal.programs.archive import gzip as compressing
 from echo_terminal.terminal.programs.archive import tar as archives
-from echo_terminal.terminal.programs.archive import xz
 from echo_terminal.terminal.programs.archive import zip as zipping
 from echo_terminal.terminal.programs.awk import command as awk
 from echo_terminal.terminal.programs.bc import command as bc
@@ -38,18 +38,23 @@ from echo_terminal.terminal.programs.limits import DEEPEST, ROOM, TIME, Limits, 
 from echo_terminal.terminal.programs.patch import command as patching
 from echo_terminal.terminal.programs.sqlite import command as database
 from echo_terminal.terminal.programs.text import (
+    coding,
     columns,
     diffing,
     ending,
     filling,
     hashing,
+    hexdump,
     joining,
+    openssl,
+    recoding,
     repeating,
     splitting,
     tabling,
     translating,
+    xxd,
 )
-from echo_terminal.terminal.programs.versions import VERSIONS
+from echo_terminal.terminal.programs.versions import USES, VERSIONS
 from echo_terminal.terminal.programs.watching import watched
 from echo_terminal.terminal.wording import dash, opening, permissions, refusing, sed_scripts
 from echo_terminal.terminal.wording.piping import OWN
@@ -58,7 +63,7 @@ Program = Callable[[Call], None]
 
 # bashkit has these, a small Debian has not.
 ABSENT = (
-    "assert bat busybox csv dotenv gawk glob http json log man nano nc openssl parallel retry rg semver sudo template "
+    "assert bat busybox csv dotenv gawk glob http json log man nano nc parallel retry rg semver sudo template "
     "tomlq tree uuidgen verify vi watch yq"
 ).split()
 ON_FILES: Mapping[str, Program] = {
@@ -79,11 +84,12 @@ ON_FILES: Mapping[str, Program] = {
     "chown": naming.owner,
     "chgrp": naming.owner,
     "diff": diffing.diff,
+    "sdiff": diffing.sdiff,
     "patch": patching.patch,
-    "zcat": small.zcat,
+    "zcat": compressing.gzip,
+    f"{OWN}zcat": compressing.gzip,
     f"{OWN}sed": sed_scripts.sed,
     f"{OWN}find": finding.find,
-    f"{OWN}cksum": hashing.cksum,
     f"{OWN}tee": teeing.tee,
     xargs.PROGRAM: xargs.xargs,
     f"{OWN}tar": archives.tar,
@@ -92,9 +98,10 @@ ON_FILES: Mapping[str, Program] = {
     "file": kinds.file,
     "zip": zipping.zip_,
     "unzip": zipping.unzip,
-    "xz": xz.xz,
-    "unxz": xz.xz,
-    "xzcat": xz.xz,
+    **dict.fromkeys(
+        (f"{mark}{name}" for mark in ("", OWN) for name in ("bzip2", "bunzip2", "bzcat")), bzip2.bzip2
+    ),
+    **dict.fromkeys(("xz", "unxz", "xzcat", f"{OWN}xz", f"{OWN}unxz", f"{OWN}xzcat"), xz.xz),
     "dir": listing.columns_of,
     "vdir": listing.columns_of,
     ending.HEAD: ending.head,
@@ -106,17 +113,32 @@ ON_FILES: Mapping[str, Program] = {
     permissions.OVERWRITE: permissions.to_overwrite,
     permissions.ENTER: permissions.to_enter,
 }
-SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
+SUMS = "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum".split()
 ON_NAMED_FILES: Mapping[str, Program] = {
+    "more": small.more,
+    "less": small.more,
     "wc": columns.wc,
+    f"{OWN}wc": columns.wc,
     "cut": columns.cut,
+    f"{OWN}cut": columns.cut,
     "bc": bc.bc,
     "uniq": repeating.uniq,
     "cmp": repeating.cmp,
+    f"{OWN}cmp": repeating.cmp,
     "join": joining.join,
     "split": splitting.split,
     "fmt": filling.fmt,
     "column": tabling.column,
+    "hexdump": hexdump.hexdump,
+    "hd": hexdump.hexdump,
+    f"{OWN}hexdump": hexdump.hexdump,
+    f"{OWN}hd": hexdump.hexdump,
+    f"{OWN}xxd": xxd.xxd,
+    f"{OWN}base64": coding.basenc,
+    f"{OWN}base32": coding.basenc,
+    "basenc": coding.basenc,
+    f"{OWN}basenc": coding.basenc,
+    f"{OWN}iconv": recoding.iconv,
 }
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
@@ -124,9 +146,11 @@ PLAIN: Mapping[str, Program] = {
     f"{OWN}grep": small.two_matchers,
     f"{OWN}signals": small.signals,
     "yes": small.yes,
+    "clear": small.clear,
+    "uptime": small.uptime,
+    "getopt": getopt.getopt,
     "curl": small.curl,
     "wget": small.wget,
-    "uptime": small.uptime,
     f"{OWN}history": small.history,
     "logout": small.no_login_shell,
     "suspend": small.no_login_shell,
@@ -199,6 +223,7 @@ def programs(clock: Clock, draw: Draw, limits: Limits) -> dict[str, Callback]:
         f"{OWN}sort": draw.sort,
         "sqlite3": database.program(limits, draw.random),
     }
+    on_files["openssl"] = on_files[f"{OWN}openssl"] = openssl.program(draw.random)
 
     def shell(call: Call, command: str, given: str) -> tuple[str, int]:
         """Run a command for a program, over the same files; its errors go where the program's go.
@@ -239,7 +264,7 @@ def programs(clock: Clock, draw: Draw, limits: Limits) -> dict[str, Callback]:
     on_files["awk"] = awk.program(shell)
     on_files["zgrep"] = compressing.zgrep(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
-    on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
+    on_files |= dict.fromkeys((f"{OWN}{name}" for name in SUMS), hashing.sums)
     table: dict[str, Callback] = {}
     for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
         table |= {
@@ -273,14 +298,15 @@ def callback(program: Program, clock: Clock, *, files: bool | None) -> Callback:
             _with_files(program, call)
         else:
             _run(program, call)
-        return BuiltinResult("".join(call.out), "".join(call.err), call.code)
+        return BuiltinResult(call.written, "".join(call.err), call.code)
 
     return run
 
 
 def _run(program: Program, call: Call) -> None:
-    if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name.removeprefix(OWN))):
-        call.out.append(version)
+    asked = {"--version": VERSIONS, "--help": USES}.get(call.argv[0], {}) if call.argv else {}
+    if call.name in asked:
+        call.out.append(asked[call.name])
         return
     if call.clock.modes:
         call.clock.restore_modes(call.fs)
@@ -290,7 +316,7 @@ def _run(program: Program, call: Call) -> None:
         if error.message:
             call.fail(error.message, error.code)
         if error.hint:
-            prefix = f"{call.name}: " if call.name in ("diff", "cmp", "patch") else ""
+            prefix = f"{call.name}: " if call.name in ("diff", "sdiff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
     except RuntimeError as error:  # of the file system: full, or mounted read-only
         reason = "Read-only file system" if "read-only" in str(error) else "No space left on device"

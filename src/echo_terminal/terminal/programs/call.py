@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import getopt
 import posixpath
 import re
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from bashkit import BuiltinContext, FileSystem
 
 from echo_terminal.terminal.terminal import CLOCK
+from echo_terminal.terminal.wording.piping import CODED, OWN
 
 BORN = time.time()
 LIFETIME = 30 * 86_400  # seconds that a process may live; later stamps were asked for too
@@ -107,7 +109,7 @@ class Typed(NamedTuple):
 
 @dataclass
 class Call:
-    """One run of a program."""
+    """One run of a program; bytes of ``stdin`` and ``out`` that are no UTF-8 are surrogates (``surrogateescape``)."""
 
     name: str
     argv: list[str]
@@ -119,19 +121,34 @@ class Call:
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
     code: int = 0
+    bytewise: bool = False  # do bytes pass, as base64?
 
     @classmethod
     def of(cls, context: BuiltinContext | Typed, clock: Clock) -> Call:
         """The call that bashkit describes."""
-        return cls(
-            context.name,
-            context.argv,
-            context.stdin or "",
-            dict(sorted(context.env.items())),
-            context.cwd,
-            context.fs,
-            clock,
-        )
+        argv, stdin = context.argv, context.stdin or ""
+        bytewise = argv[:1] == [CODED]
+        if bytewise:
+            argv, stdin = argv[1:], text_of(base64.b64decode(stdin))
+        name, env = context.name.removeprefix(OWN), dict(sorted(context.env.items()))
+        return cls(name, argv, stdin, env, context.cwd, context.fs, clock, bytewise=bytewise)
+
+    @property
+    def given(self) -> bytes:
+        """Standard input."""
+        return self.stdin.encode("utf-8", "surrogateescape")
+
+    @property
+    def written(self) -> str:
+        """Standard output as bashkit takes it."""
+        text = "".join(self.out)
+        if self.bytewise:
+            return base64.b64encode(text.encode("utf-8", "surrogateescape")).decode()
+        return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+    def write(self, data: bytes) -> None:
+        """Bytes on standard output."""
+        self.out.append(text_of(data))
 
     def line(self, text: str) -> None:
         """One line on standard output."""
@@ -208,6 +225,11 @@ class Call:
         parent = posixpath.dirname(path)
         meta = self.stat(path if word.endswith("/") else parent)
         return "Not a directory" if word and meta is not None and meta.kind != "directory" else NO_ENTRY
+
+
+def text_of(data: bytes) -> str:
+    """Bytes as a text from which they can be had again."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 def options(

@@ -1,20 +1,18 @@
-"""Small programs: ``seq``, ``yes``, ``uptime`` and others; and those that need a network."""
+"""Small programs: ``seq``, ``yes``, ``uptime`` and others; pagers; and those that need a network."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
 from decimal import Decimal, InvalidOperation
 
-from echo_terminal.terminal.programs.archive.packing import unpacked
-from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options, quote
+from echo_terminal.terminal.programs.call import Call, UsageError, options, quote
 from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.limits import ROOM, WIDEST, Stopped, narrow
+from echo_terminal.terminal.programs.text.columns import content
 from echo_terminal.terminal.terminal import CLOCK
 
 FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
+LINE = "::::::::::::::"
 NOT_FOUND = 127
 SIGNALS = (
     "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG "
@@ -32,23 +30,6 @@ def two_matchers(call: Call) -> None:
     """``grep`` with two kinds of pattern."""
     call.err.append("grep: conflicting matchers specified\n")
     call.code = 2
-
-
-def zcat(call: Call) -> None:
-    """Write what gzip files hold."""
-    _, words = options(call, "cdfq")
-    for word in words:
-        name = word if call.stat(call.path(word)) is not None or word.endswith(".gz") else f"{word}.gz"
-        if call.stat(call.path(name)) is None:
-            call.err.append(f"gzip: {name}: {NO_ENTRY}\n")
-            call.code = 1
-            continue
-        try:
-            data = unpacked(gzip.open(io.BytesIO(call.fs.read_file(call.path(name)))))
-            call.out.append(data.decode("utf-8", "replace"))
-        except (OSError, EOFError, zlib.error):
-            call.err.append(f"\ngzip: {name}: not in gzip format\n")
-            call.code = 1
 
 
 def no_login_shell(call: Call) -> None:
@@ -191,6 +172,8 @@ def curl(call: Call) -> None:
         return
     short = "".join(w[1:] for w in call.argv if re.fullmatch("-[a-zA-Z]+", w))
     silent = "s" in short or "--silent" in call.argv
+    own = host in ("localhost", "127.0.0.1", "0.0.0.0", "[::1]")
+    port = re.search(r":(\d+)(?:/|\Z)", next(w for w in call.argv if host in w))
     if not silent:
         call.err.append(
             "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n"
@@ -198,8 +181,36 @@ def curl(call: Call) -> None:
             "\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
         )
     if not silent or "S" in short or "--show-error" in call.argv:
-        call.err.append(f"curl: (6) Could not resolve host: {host}\n")
-    call.code = 6
+        reason = (
+            f"(7) Failed to connect to {host} port {port[1] if port else 80} after 0 ms: Couldn't connect to server"
+            if own
+            else f"(6) Could not resolve host: {host}"
+        )
+        call.err.append(("\n" if own and not silent else "") + f"curl: {reason}\n")
+    call.code = 7 if own else 6
+
+
+def more(call: Call) -> None:
+    """``more`` and ``less`` where no one looks: files as they are, each with a heading from ``more``."""
+    words = [word for word in call.argv if word[:1] not in ("-", "+")]
+    for word in words or ["-"]:
+        data = content(call, word)
+        less = call.name == "less"
+        if not isinstance(data, str):
+            heading = "" if less or not words else f"{LINE}\n{word}\n{LINE}\n"
+            call.out.append(heading)
+            call.write(data)
+        elif data == "Is a directory":
+            call.out.append(f"{word} is a directory\n" if less else f"\n*** {word}: directory ***\n\n")
+        elif less:
+            call.line(f"{word}: {data}")
+        else:
+            call.err.append(f"more: cannot open {word}: {data}\n")
+
+
+def clear(call: Call) -> None:
+    """A dumb terminal cannot be cleared."""
+    call.code = 1
 
 
 def wget(call: Call) -> None:

@@ -7,6 +7,7 @@ Commands that can meet no such name run as they are.
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -224,7 +225,13 @@ def _replace(call: Call, bit: int) -> None:
         else:
             found.append(word)
     if name.endswith("grep") and any(re.fullmatch(r"-\w*[rR]\w*|--recursive", word) for word in words):
-        found += _below(call, [w for n, w in enumerate(words) if n != skipped and not w.startswith("-")])
+        roots = [w for n, w in enumerate(words) if n != skipped and not w.startswith("-")]
+        below = [(word, name) for word, name in _below(call, roots) if _included(name, words)]
+        if below and not roots:  # what is named now is all that is searched
+            inside = call.children(call.cwd).items()
+            files = [n for n, m in inside if m.kind == "file" and m.readable and _included(n, words)]
+            found += [*files, *(n for n, m in inside if m.kind == "directory")]
+        found += [word for word, _ in below]
     call.out.append(" ".join("'" + word.replace("'", "'\\''") + "'" for word in found))
 
 
@@ -251,10 +258,15 @@ def denied(call: Call, word: str, bit: int, *, owner: bool = False) -> bool:
     return not owner and meta.kind == "file" and not meta.mode & bit
 
 
-def _below(call: Call, roots: list[str]) -> list[str]:
-    """For a search through folders: the closed files in them as words, and options that leave them out."""
+def _included(name: str, words: Sequence[str]) -> bool:
+    wanted = [word.partition("=")[2] for word in words if word.startswith("--include=")]
+    return not wanted or any(fnmatch.fnmatch(name, pattern) for pattern in wanted)
+
+
+def _below(call: Call, roots: list[str]) -> list[tuple[str, str]]:
+    """For a search through folders: the closed files in them as words, options that leave them out, and their names."""
     found = []
-    pending = [(root, call.path(root)) for root in roots or ["."]]
+    pending = [(root, call.path(root)) for root in roots or [""]]
     while pending:
         shown, path = pending.pop()
         if not call.is_folder(path):
@@ -264,5 +276,5 @@ def _below(call: Call, roots: list[str]) -> list[str]:
             if meta.kind == "directory":
                 pending.append((inner, posixpath.join(path, name)))
             elif not meta.readable:
-                found += [f"--exclude={name}", DENIED + _masked(inner)]
+                found += [(f"--exclude={name}", name), (DENIED + _masked(inner), name)]
     return found

@@ -11,16 +11,16 @@ from echo_terminal.terminal.programs.text.columns import REGULAR
 from echo_terminal.terminal.programs.text.ending import own_ends
 from echo_terminal.terminal.programs.xargs import own_xargs
 from echo_terminal.terminal.wording.calling import scripts_called
-from echo_terminal.terminal.wording.codes import plain_codes
+from echo_terminal.terminal.wording.codes import nul_codes, plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
 from echo_terminal.terminal.wording.opening import openings
-from echo_terminal.terminal.wording.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.wording.piping import OWN, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
 from echo_terminal.terminal.wording.repeatable import repeatable
 from echo_terminal.terminal.wording.sed_scripts import by_gnu_rules
 from echo_terminal.terminal.wording.subscripts import plain_subscripts
-from echo_terminal.terminal.wording.texts import outside_texts
+from echo_terminal.terminal.wording.texts import outside_texts, unended
 from echo_terminal.terminal.wording.words import PLACE
 
 _TOOL = re.compile(
@@ -36,16 +36,18 @@ _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
-    tee = not bytewise(command)
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
     command = plain_subscripts(command) if "[" in command and "${" in command else command
+    if "<<" in command and command[-1:] != "\n" and unended(command):
+        command += "\n"  # bash ends the last line of such a document
+    command = nul_codes(command) if "\\x0" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
     if "INDEX(" in command:
         command = _INDEXES.sub(rf"\1{_INDEX}", command)
     command = repeatable(command)
-    command = outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
+    command = outside_texts(command, lambda text: _forms(own_programs(text)))
     return scripts_called(command) if "/" in command or "sh" in command else command
 
 

@@ -14,7 +14,7 @@ def tee(call: Call) -> None:
     found, words = options(call, "aip", ["append", "ignore-interrupts", "output-error=?"])
     add = any(option in ("-a", "--append") for option, _ in found)
     call.out.append(call.stdin)
-    data = call.stdin.encode()
+    data = call.given
     for word in words:
         path = call.path(word)
         old = call.stat(path) if word else None

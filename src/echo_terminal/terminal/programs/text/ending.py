@@ -7,7 +7,7 @@ import re
 from echo_terminal.terminal.programs.call import Call, UsageError, options, quote
 from echo_terminal.terminal.programs.limits import TIME, Stopped
 from echo_terminal.terminal.programs.text.columns import content
-from echo_terminal.terminal.wording.piping import OWN
+from echo_terminal.terminal.wording.piping import BYTEWISE, OWN, bytewise
 from echo_terminal.terminal.wording.words import PLACE
 
 HEAD, TAIL = f"{OWN}head", f"{OWN}tail"
@@ -16,7 +16,7 @@ _CALL = re.compile(
     r"(?:-\w*z\w*|-\d*[a-eg-zA-EG-Z]*[fF]|--follow|--retry|--zero-terminated)(?=[\s=;&|<>)]|\Z))"
 )
 _SEVERAL = re.compile(
-    rf"({PLACE})(head|tail)(?=(?:[ \t]+(?:-[nc][ \t]+[-+]?\w+|-[\w=+-]+))*[ \t]+"
+    rf"({PLACE})(head|tail)(?=(?:[ \t]+(?:-[nc][ \t]+[-+]?\w+|-(?![nc][ \t])[\w=+-]+))*[ \t]+"
     r"(?:[^\s;&|<>()$`*+-][^\s;&|<>()$`*]*[ \t]+[^\s;&|<>()$`*-]|[^\s;&|<>()$`-][^\s;&|<>()$`*]*\*))"
 )
 _LONG = "bytes= lines= quiet silent verbose zero-terminated".split()
@@ -28,7 +28,8 @@ _UNITS = {
 
 def own_ends(command: str) -> str:
     """The command with our ``head`` and ``tail`` where bashkit's do something else."""
-    return _SEVERAL.sub(rf"\1{OWN}\2", _CALL.sub(rf"\1{OWN}\2", command))
+    name = rf"\1{BYTEWISE} {OWN}\2" if bytewise(command) and "|" in command else rf"\1{OWN}\2"
+    return _SEVERAL.sub(name, _CALL.sub(name, command))
 
 
 def head(call: Call) -> None:
@@ -93,7 +94,7 @@ def _ends(call: Call, name: str) -> None:
                 if sign != "-"
                 else parts
             )
-        call.out.append(b"".join(kept).decode("utf-8", "replace"))
+        call.write(b"".join(kept))
     if follows:
         if not opened and "-F" not in names and "--retry" not in names:
             call.err.append("tail: no files remaining\n")
