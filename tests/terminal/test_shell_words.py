@@ -36,6 +36,12 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         ("ls > list; wc -l < list", "6\n", ""),
         ("sort a.txt > a.txt; wc -c < a.txt", "0\n", ""),
         ("mkdir e; mv e > e.log e.log", "", "mv: cannot overwrite non-directory 'e.log' with directory 'e'\n"),
+        ("printf x > b1 b2 > b3; wc -c b1 b3", "0 b1\n1 b3\n1 total\n", ""),  # all are opened, the last is used
+        ("for i in 1 2; do echo $i; done > w > v; cat v; [[ b > a ]] && echo y > u > t; cat t", "1\n2\ny\n", ""),
+        ("set -C; echo 1 > k > l; echo 2 > k > m; ls m", "", "bash: k: cannot overwrite existing file\n"
+         "ls: cannot access 'm': No such file or directory\n"),
+        ("cat < nosuch < a.txt; echo x > a.txt/y > z; ls z", "", "bash: nosuch: No such file or directory\n"
+         "bash: a.txt/y: Not a directory\nls: cannot access 'z': No such file or directory\n"),
         ("grep -v b a.txt > a.txt; echo $?", "2\n", "grep: a.txt: input file is also the output\n"),
         ("echo x > /usr/f; touch /usr/f", "", "bash: /usr/f: Read-only file system\n"
          "touch: cannot touch '/usr/f': Read-only file system\n"),
