@@ -271,6 +271,11 @@ def clear(call: Call) -> None:
     call.code = 1
 
 
+def stty(call: Call) -> None:
+    """There is no terminal whose lines it could set."""
+    call.fail("'standard input': Inappropriate ioctl for device")
+
+
 def uptime(call: Call) -> None:
     """A machine that has just been started."""
     now = format_time(float(CLOCK), "%H:%M:%S")

@@ -14,13 +14,30 @@ from echo_terminal.terminal.wording.words import PLACE
 OWN = "__"  # in front of the names of our programs that bashkit has too
 CODED = "--coded"  # the first word of a call whose input and output are base64
 BYTEWISE = f"{OWN}bytewise"
-ALL = f"{OWN}which_all"  # every program is in /usr/bin, which is /bin too
+WHICH, KILLING = f"{OWN}which", f"{OWN}kill_late"
 FUNCTIONS = {  # of the shell, for commands in which their names stand
     BYTEWISE: f'{BYTEWISE}() {{ base64 -w 0 | "$1" {CODED} "${{@:2}}" | base64 -d; return "${{PIPESTATUS[1]}}"; }}',
-    ALL: f'{ALL}() {{ local name found code=0; [ $# -gt 0 ] || return 1; for name; do if found=$(which "$name"); then '
-    'echo "$found"; case $found in /usr/bin/*) echo "${found#/usr}";; esac; else code=1; fi; done; return $code; }',
+    # Every program is in /usr/bin, which is /bin too.
+    WHICH: WHICH
+    + """() { local all= name found code=0
+        while true; do case "$1" in
+            -a) all=1; shift;;
+            -?*) echo "Illegal option ${1:0:2}" >&2; echo "Usage: /usr/bin/which [-a] args"; return 2;;
+            *) break;;
+        esac; done
+        [ $# -gt 0 ] || return 1
+        for name; do
+            if found=$(which "$name"); then
+                echo "$found"
+                case "$all$found" in 1/usr/bin/*) echo "${found#/usr}";; esac
+            else code=1; fi
+        done; return $code; }""",
+    KILLING: KILLING + '() { timeout "$@"; local code=$?; [ $code -eq 124 ] && return 137; return $code; }',
 }
-_WHICH = re.compile(rf"({PLACE})which(?:[ \t]+-a\b|(?=[ \t]*(?:[;&|)\n]|\Z)))")
+_WHICH = re.compile(rf"({PLACE})which(?=[ \t]+-|[ \t]*(?:[;&|)\n]|\Z))")
+_KILL = re.compile(
+    rf"({PLACE})timeout(?=(?:[ \t]+-\S+)*?[ \t]+(?:-s[ \t]*|--signal[= ])(?:SIG)?(?:KILL|9)[ \t])"
+)
 _PROGRAMS = (
     "tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 bzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
@@ -83,7 +100,9 @@ def own_programs(command: str) -> str:
     if "2>&1" in command and "ls" in command:
         command = _LS.sub(rf"\1{OWN}ls\2", command)
     if "which" in command:
-        command = _WHICH.sub(rf"\1{ALL}", command)
+        command = _WHICH.sub(rf"\1{WHICH}", command)
+    if "timeout -" in command:
+        command = _KILL.sub(rf"\1{KILLING}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
     if " -l" in command:
