@@ -49,6 +49,7 @@ _PROGRAM = re.compile(
 _ALSO = re.compile(r"(\|[ \t]*)(wc|cut|tr|cmp|tee)(?=\s|\Z|[;&|)])")  # behind a pipe, where bytes may pass
 _NAMED = re.compile(r"tar|zip|zcat|xz|bzcat|xxd|hexdump|hd\b|base(?:64|32|nc)|iconv|openssl|sum\b")
 _DASH = re.compile(r"\s-(?=\s|\Z)")
+_PLAIN = re.compile(r"(?:\w+sum|base64(?:\s+-w\s*0)?|xxd(?:\s+-p)?)\s*(?:<<<\s*\S+\s*|<\s*[\w./-]+\s*)?")
 _PIPED = re.compile(r"(?<!\|)\|&?\s*\Z")
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
@@ -75,7 +76,8 @@ def _chosen_find(match: re.Match[str]) -> str:
 
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(
-    r"zip|tar|xz|zcat|base64|xxd|hexdump|\bod\b|iconv|openssl|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\("
+    r"(?<![a-zA-Z])(?:tar|g?zip|gunzip|unzip|zcat|xz|unxz|xzcat|bzip2|bunzip2|bzcat|xxd|od|base64|hexdump|iconv|openssl)(?![a-zA-Z])"
+    r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
 )
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
 _SHORT = re.compile(
@@ -122,4 +124,6 @@ def _called(match: re.Match[str]) -> str:
         return f"{starter}{OWN}{name}{words}"
     passes = pipe or "<" in words or ">" in words or _DASH.search(words) is not None
     passes = passes or _PIPED.search(match.string, 0, match.start(3)) is not None
+    if passes and _PLAIN.fullmatch(name + words) is not None:
+        return match[0]  # what comes in is read by bashkit's as well
     return f"{place}{BYTEWISE + ' ' if passes else ''}{OWN}{name}{words}"
