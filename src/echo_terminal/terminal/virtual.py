@@ -260,7 +260,7 @@ class VirtualTerminal:
             before.append(f"set {self._options}")
         asks = "$?" in command
         if self._last and _CARRIED.search(command) is not None:
-            before.append(f": {self._last}\n(exit {self._code})")
+            before.append(f": {self._last}; (exit {self._code})")
         elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
         if not (before or asks or reading.child or reading.leaves):
@@ -276,7 +276,7 @@ class VirtualTerminal:
             if reading.child and "sleep" in command:
                 before.insert(0, "sleep() { :; }")
                 after.append("unset -f sleep")
-        return "\n".join([*before, text, *after]), watched
+        return "; ".join([*before, "\n".join([text, *after])]), watched  # on its line, which LINENO counts
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
         self._end, self._seconds = map(int, context.argv)

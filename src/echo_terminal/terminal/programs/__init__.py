@@ -147,6 +147,7 @@ PLAIN: Mapping[str, Program] = {
     f"{OWN}signals": small.signals,
     "yes": small.yes,
     "clear": small.clear,
+    "stty": small.stty,
     "uptime": small.uptime,
     "getopt": getopt.getopt,
     "curl": small.curl,

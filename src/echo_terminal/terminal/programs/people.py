@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from echo_terminal.terminal.programs.call import Call, UsageError, options, quote
 from echo_terminal.terminal.terminal import HOSTNAME, USER
+from echo_terminal.terminal.wording import usage
 
 NUMBERS = {USER: 1000, "root": 0}
 
@@ -80,8 +81,12 @@ def hostname(call: Call) -> None:
         found, words = options(call, "aAbdF:fiIsy", [*long, "file="])
     except UsageError as error:
         call.fail(error.message, 255)
+        call.out.append(usage.HOSTNAME)
         return
+    names = {option for option, _ in found}
     if words:
         call.fail("you must be root to change the host name")
+    elif names & {"-d", "--domain", "-f", "--fqdn", "--long", "-i", "--ip-address", "-a", "--alias"}:
+        call.fail("Temporary failure in name resolution")
     else:
-        call.line("" if {"-d", "--domain"} & {option for option, _ in found} else HOSTNAME)
+        call.line(HOSTNAME)

@@ -213,6 +213,11 @@ def clear(call: Call) -> None:
     call.code = 1
 
 
+def stty(call: Call) -> None:
+    """There is no terminal whose lines it could set."""
+    call.fail("'standard input': Inappropriate ioctl for device")
+
+
 def wget(call: Call) -> None:
     """No network: no host name can be resolved."""
     host = _host(call.argv)

@@ -157,7 +157,8 @@ _CODES = (
     (r"^gzip: (?!stdin).*: not in gzip format", 1),
     (r"^gzip: .*: unknown suffix -- ignored", 2),
     (r"^tar: unrecognized option", 64),
-    (r"^xxd: .*: No such file", 2),
+    (r"^od: (?:invalid|unrecognized) option", 1),
+    (r"^(?:xxd|tar: -: Cannot read|patch: \*\*\*\* read error |grep: \(standard input\)): Is a directory", 2),
     (r"^parse error: ", 4),
 )
 _COMPILED_CODES = tuple((re.compile(pattern, re.M), code) for pattern, code in _CODES)

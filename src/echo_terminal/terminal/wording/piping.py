@@ -15,13 +15,30 @@ from echo_terminal.terminal.wording.words import PLACE
 OWN = "__"  # in front of the names of our programs that bashkit has too
 CODED = "--coded"  # the first word of a call whose input and output are base64
 BYTEWISE = f"{OWN}bytewise"
-ALL = f"{OWN}which_all"  # every program is in /usr/bin, which is /bin too
+WHICH, KILLING = f"{OWN}which", f"{OWN}kill_late"
 FUNCTIONS = {  # of the shell, for commands in which their names stand
     BYTEWISE: f'{BYTEWISE}() {{ base64 -w 0 | "$1" {CODED} "${{@:2}}" | base64 -d; return "${{PIPESTATUS[1]}}"; }}',
-    ALL: f'{ALL}() {{ local name found code=0; [ $# -gt 0 ] || return 1; for name; do if found=$(which "$name"); then '
-    'echo "$found"; case $found in /usr/bin/*) echo "${found#/usr}";; esac; else code=1; fi; done; return $code; }',
+    # Every program is in /usr/bin, which is /bin too.
+    WHICH: WHICH
+    + """() { local all= name found code=0
+        while true; do case "$1" in
+            -a) all=1; shift;;
+            -?*) echo "Illegal option ${1:0:2}" >&2; echo "Usage: /usr/bin/which [-a] args"; return 2;;
+            *) break;;
+        esac; done
+        [ $# -gt 0 ] || return 1
+        for name; do
+            if found=$(which "$name"); then
+                echo "$found"
+                case "$all$found" in 1/usr/bin/*) echo "${found#/usr}";; esac
+            else code=1; fi
+        done; return $code; }""",
+    KILLING: KILLING + '() { timeout "$@"; local code=$?; [ $code -eq 124 ] && return 137; return $code; }',
 }
-_WHICH = re.compile(rf"({PLACE})which(?:[ \t]+-a\b|(?=[ \t]*(?:[;&|)\n]|\Z)))")
+_WHICH = re.compile(rf"({PLACE})which(?=[ \t]+-|[ \t]*(?:[;&|)\n]|\Z))")
+_KILL = re.compile(
+    rf"({PLACE})timeout(?=(?:[ \t]+-\S+)*?[ \t]+(?:-s[ \t]*|--signal[= ])(?:SIG)?(?:KILL|9)[ \t])"
+)
 _PROGRAMS = (
     "tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 bzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
@@ -33,6 +50,7 @@ _PROGRAM = re.compile(
 _ALSO = re.compile(r"(\|[ \t]*)(wc|cut|tr|cmp|tee)(?=\s|\Z|[;&|)])")  # behind a pipe, where bytes may pass
 _NAMED = re.compile(r"tar|zip|zcat|xz|bzcat|xxd|hexdump|hd\b|base(?:64|32|nc)|iconv|openssl|sum\b")
 _DASH = re.compile(r"\s-(?=\s|\Z)")
+_PLAIN = re.compile(r"(?:\w+sum|base64(?:\s+-w\s*0)?|xxd(?:\s+-p)?)\s*(?:<<<\s*\S+\s*|<\s*[\w./-]+\s*)?")
 _PIPED = re.compile(r"(?<!\|)\|&?\s*\Z")
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
@@ -73,7 +91,8 @@ def _dated(match: re.Match[str]) -> str:
 
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(
-    r"zip|tar|xz|zcat|base64|xxd|hexdump|\bod\b|iconv|openssl|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\("
+    r"(?<![a-zA-Z])(?:tar|g?zip|gunzip|unzip|zcat|xz|unxz|xzcat|bzip2|bunzip2|bzcat|xxd|od|base64|hexdump|iconv|openssl)(?![a-zA-Z])"
+    r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
 )
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
 _HISTORY = re.compile(rf"({PLACE})history(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
@@ -104,7 +123,9 @@ def own_programs(command: str) -> str:
     if "history" in command:
         command = _HISTORY.sub(rf"\1{OWN}history", command)
     if "which" in command:
-        command = _WHICH.sub(rf"\1{ALL}", command)
+        command = _WHICH.sub(rf"\1{WHICH}", command)
+    if "timeout -" in command:
+        command = _KILL.sub(rf"\1{KILLING}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
     if "env" in command:
@@ -126,4 +147,6 @@ def _called(match: re.Match[str]) -> str:
         return f"{starter}{OWN}{name}{words}"
     passes = pipe or "<" in words or ">" in words or _DASH.search(words) is not None
     passes = passes or _PIPED.search(match.string, 0, match.start(3)) is not None
+    if passes and _PLAIN.fullmatch(name + words) is not None:
+        return match[0]  # what comes in is read by bashkit's as well
     return f"{place}{BYTEWISE + ' ' if passes else ''}{OWN}{name}{words}"

@@ -136,7 +136,7 @@ def refusals(command: str) -> str:
             and (name not in PROGRAMS or (PROGRAMS[name].most > 2 and not PROGRAMS[name].least))
         ):
             return match[0]
-        if name in VERSIONS and typed.split()[0] == "--version":
+        if name in VERSIONS and _asks_version(name, typed.split()[0]):
             return f"{before}{REFUSE} {name}{typed}"
         words = [word.strip("'\"") for word in typed.split()]
         if name == "sort":
@@ -152,10 +152,14 @@ def refusals(command: str) -> str:
     return _CALL.sub(one, command)
 
 
+def _asks_version(name: str, word: str) -> bool:
+    return word == "--version" or (word == "-V" and name in ("grep", "egrep"))
+
+
 def refuse(call: Call) -> None:
     """Say that a program (the first word) does not have one of the options behind it, or which version it is."""
     name, *words = call.argv
-    if name in VERSIONS and words[0] == "--version":
+    if name in VERSIONS and _asks_version(name, words[0]):
         call.out.append(VERSIONS[name])
     elif name == "sort" and (refused := sort_words.complaint(words)) is not None:
         call.err.append(f"sort: {refused[0]}\n")

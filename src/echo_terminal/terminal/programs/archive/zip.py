@@ -37,7 +37,7 @@ def _letters(words: list[str]) -> tuple[set[str], list[str], list[str], str]:
     folder, place, listed = "", 0, ""
     while place < len(words):
         word = words[place]
-        if word in ("-x", "-i"):
+        if word in ("-x", "-i") and names:
             listed = word
         elif listed and not word.startswith("-"):
             left_out.append(word if listed == "-x" else INCLUDED + word)

@@ -21,6 +21,8 @@ LONG = (
     "tabsize= horizon-lines= no-dereference starting-file="
 ).split() + [f"{name}=" for name in diff_formats.NAMES]
 _FUNCTION = r"^[a-zA-Z$_]"  # a line of -p
+_COLOURED = re.compile(r"(?P<name>diff |\+\+\+ |--- )|(?P<place>@@|\d)|(?P<old>[<-](?!--$))|(?P<new>[>+])")
+_COLOURS = {"name": "1", "place": "36", "old": "31", "new": "32"}
 SDIFF_LONG = (
     "suppress-common-lines width= left-column ignore-all-space ignore-space-change ignore-blank-lines ignore-case "
     "ignore-tab-expansion expand-tabs text minimal speed-large-files output= strip-trailing-cr"
@@ -39,7 +41,7 @@ def diff(call: Call) -> None:
     call.argv = [re.sub(r"^-([a-zA-Z]*?)[uU](\d+)([a-zA-Z]*)$", r"-\1\3U\2", word) for word in call.argv]
     found, words = options(call, "qsriwbBZyNatuU:cC:W:L:x:dpenI:EF:D:THPS:", LONG, code=2)
     letters, form, context, width, labels, ignored = "", "normal", 3, 130, [], ""
-    function, formats, named, left_out = "", {}, {}, []
+    function, formats, named, left_out, colours = "", {}, {}, [], False
     for option, value in found:
         name = option.lstrip("-")
         if name in ("u", "U", "unified", "c", "C", "context"):
@@ -71,6 +73,7 @@ def diff(call: Call) -> None:
         elif name == "color":
             if value not in ("", "always", "never", "auto"):
                 raise UsageError(f"invalid color '{value}'", 2)
+            colours = value == "always"
         else:
             letters += LETTERS.get(name, name if len(name) == 1 else "")
     if "y" in letters:
@@ -89,6 +92,16 @@ def diff(call: Call) -> None:
     if len(words) > 2:
         raise UsageError(f"extra operand '{words[2]}'", 2)
     _pair(call, style, *words)
+    if colours and form in ("normal", "u"):
+        call.out = [_coloured(line) for line in "".join(call.out).splitlines(keepends=True)]
+
+
+def _coloured(line: str) -> str:
+    kind = _COLOURED.match(line)
+    if kind is None or kind.lastgroup is None:
+        return line
+    end = "\n" if line.endswith("\n") else ""
+    return f"\x1b[{_COLOURS[kind.lastgroup]}m{line.removesuffix(end)}\x1b[0m{end}"
 
 
 def sdiff(call: Call) -> None:
