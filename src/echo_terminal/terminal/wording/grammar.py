@@ -42,6 +42,17 @@ def _unclosed(command: str) -> tuple[str, int] | None:
     return None
 
 
+def unclosed(script: str) -> str:
+    """A script up to a parameter without its end, and what bash says of that there; another script as it is."""
+    place = script.find("${", script.rfind("}") + 1)
+    start = script.rfind("\n", 0, max(place, 0)) + 1
+    if place < 0 or script[place - 1 : place] == "\\" or "'" in script[start:]:
+        return script
+    line = script.count("\n", 0, start) + 1
+    say = f'printf \'%s: line {line}: %s\\n\' "$0" "{_QUOTE} \\`}}\'" >&2; exit 2'
+    return script[:start] + say + "\n" * script.count("\n", start)
+
+
 def _arithmetic(command: str) -> tuple[str, int] | None:
     """What bash says of ``$((`` without its end."""
     if "'" in command or "<<" in command or "case" in command:
