@@ -66,6 +66,9 @@ def script(*lines):
          "s.sh: line 2: warning: here-document at line 1 delimited by end-of-file (wanted `E')\n", 0),
         (script("echo a", "echo ${x") + "bash s.sh", "a\n",
          "s.sh: line 2: unexpected EOF while looking for matching `}'\n", 2),
+        (script("echo a", "a=(1 2", "echo no") + "bash s.sh", "a\n",
+         "s.sh: line 2: unexpected EOF while looking for matching `)'\n", 1),
+        ("a=(1 2 3); (IFS=+; echo $((${a[*]})))", "6\n", "", 0),
         ("echo 'cat <' > s.sh; echo 'echo $(ls' > t.sh; bash s.sh; bash t.sh", "",
          "s.sh: line 1: syntax error near unexpected token `newline'\ns.sh: line 1: `cat <'\n"
          "t.sh: line 2: unexpected EOF while looking for matching `)'\n", 2),

@@ -15,6 +15,7 @@ from echo_terminal.terminal.wording.calling import scripts_called
 from echo_terminal.terminal.wording.codes import plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
+from echo_terminal.terminal.wording.jq_programs import defined
 from echo_terminal.terminal.wording.opening import openings
 from echo_terminal.terminal.wording.piping import OWN, bytewise, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
@@ -32,10 +33,6 @@ _NOW = re.compile(  # a time that printf is not given, or asks of the shell, wou
     rf"(\bprintf[ \t]+(?:-v[ \t]+\w+[ \t]+)?(?:'[^'%]*{_DATE}[^']*'|\"[^\"%`$]*{_DATE}[^\"`$]*\"))"
     r"(?:[ \t]+-[12](?=[\s;&|)]|\Z)|(?=[ \t]*(?:[;&|)\n>]|\Z)))"
 )
-_INDEX = "def INDEX(s; f): reduce s as $r ({}; .[$r | f | tostring] |= $r); def INDEX(f): INDEX(.[]; f); "
-_INDEXES = re.compile(
-    r"(\bjq\s(?:[^'\"|;&\n]|\"[^\"]*\")*')(?=[^']*\bINDEX\()"
-)  # which bashkit's jq does not define
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
@@ -47,8 +44,7 @@ def reworded(command: str) -> str:
     command = plain_subscripts(command) if "[" in command and "${" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
-    if "INDEX(" in command:
-        command = _INDEXES.sub(rf"\1{_INDEX}", command)
+    command = defined(command) if "jq" in command else command
     if ")T" in command:
         command = _of_the_clock(command)
     command = outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
