@@ -64,6 +64,27 @@ def script(*lines):
          "s.sh: line 4: syntax error near unexpected token `)'\ns.sh: line 4: `  x) echo x ;;'\n", 2),
         (script("cat <<E", "hello") + "bash s.sh", "hello\n",
          "s.sh: line 2: warning: here-document at line 1 delimited by end-of-file (wanted `E')\n", 0),
+        (script("echo a", "echo ${x") + "bash s.sh", "a\n",
+         "s.sh: line 2: unexpected EOF while looking for matching `}'\n", 2),
+        (script("echo a", "a=(1 2", "echo no") + "bash s.sh", "a\n",
+         "s.sh: line 2: unexpected EOF while looking for matching `)'\n", 1),
+        ("a=(1 2 3); (IFS=+; echo $((${a[*]})))", "6\n", "", 0),
+        ("echo 'cat <' > s.sh; echo 'echo $(ls' > t.sh; bash s.sh; bash t.sh", "",
+         "s.sh: line 1: syntax error near unexpected token `newline'\ns.sh: line 1: `cat <'\n"
+         "t.sh: line 2: unexpected EOF while looking for matching `)'\n", 2),
+        # what dash does not have
+        (script("echo start {1..3}", "f() {", "  :", "}", "arr=(1 2)") + "sh s.sh", "start {1..3}\n",
+         's.sh: 5: Syntax error: "(" unexpected\n', 2),
+        (script("#!/bin/sh", '[[ -f x ]] || echo "no {a,b} [["', "source ./x", '[ "$1" == b ]', "echo -e 'a\\tb'",
+                "cat closed <<E", "<<< {a,b}", "E", 'echo "${1^^}"', "echo no") + "chmod +x s.sh; ./s.sh c",
+         "no {a,b} [[\n-e a\tb\n",
+         "./s.sh: 2: [[: not found\n./s.sh: 3: source: not found\n./s.sh: 4: [: c: unexpected operator\n"
+         "cat: closed: Permission denied\n./s.sh: 9: Bad substitution\n", 2),
+        (script("set -eo pipefail", "echo no") + "sh s.sh", "", "s.sh: 1: set: Illegal option -o pipefail\n", 2),
+        (script("echo a", "for ((;;)); do :; done") + "sh s.sh", "a\n",
+         "s.sh: 2: Syntax error: Bad for loop variable\n", 2),
+        (script("#!/bin/sh", "nosuch x", "cd nosuch", "exit 3") + "chmod +x s.sh; ./s.sh", "",
+         "./s.sh: 2: nosuch: not found\n./s.sh: 3: cd: can't cd to nosuch\n", 3),
         # outputs of the whole script
         (script("exec 3>&1 4>&2", "exec > o 2> e # both", "echo hid; nosuch", "exec 1>&3 2>&4", "echo shown $LINENO",
                 "cat o e") + "bash s.sh", "shown 5\nhid\ns.sh: line 3: nosuch: command not found\n", "", 0),

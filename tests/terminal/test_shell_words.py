@@ -76,6 +76,10 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         # names
         ("cat 'no such' \"it's\"", "",
          "cat: 'no such': No such file or directory\ncat: \"it's\": No such file or directory\n"),
+        ("touch -- -x; rm -x; ln -s d l; cp -rL l c; ln -s nowhere c/dead; cp -aL c e; cp -rH l f; ls -d c e/* f/x; "
+         "rm -- -x; readlink c", "c\ne/x\nf/x\n",
+         "rm: invalid option -- 'x'\nTry 'rm ./-x' to remove the file '-x'.\nTry 'rm --help' for more information.\n"
+         "cp: cannot stat 'c/dead': No such file or directory\n"),
         # programs that start others
         ("nice nosuch; echo $?", "127\n", "nice: 'nosuch': No such file or directory\n"),
         ("nohup ./nosuch", "", "nohup: failed to run command './nosuch': No such file or directory\n"),

@@ -12,11 +12,13 @@ import posixpath
 import re
 import shlex
 from collections.abc import Callable
+from typing import NamedTuple
 
 from echo_terminal.terminal.programs import xargs
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call
-from echo_terminal.terminal.wording.calling import PROGRAM, RUN
-from echo_terminal.terminal.wording.grammar import syntax_error
+from echo_terminal.terminal.wording.calling import LONGEST, PROGRAM, RUN
+from echo_terminal.terminal.wording.dash_scripts import in_dash
+from echo_terminal.terminal.wording.grammar import syntax_error, unclosed
 from echo_terminal.terminal.wording.outputs import grouped
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.texts import unended
@@ -32,16 +34,25 @@ _SOURCE = re.compile(r"\$(?:(\{)BASH_SOURCE(?:\[0\])?|BASH_SOURCE\b)")
 _PLACES = re.compile(r"\b(?:FUNCNAME|BASH_LINENO|BASH_SOURCE|caller)\b")  # of functions, from the file down
 _AS_TEXT = re.compile(r"^(?!bash: |sh: )([^\s:]+: )-c: (?=line )", re.M)
 _PARSED = re.compile(
-    r"^(\S+: line (\d+): )syntax error: (expected .*|unterminated .*|parser fuel exhausted)$", re.M
+    r"^((\S+): line (\d+): )syntax error: (expected .*|unterminated .*|parser fuel exhausted)$", re.M
 )
-_ENDLESS = re.compile(r"^(\S+: )(syntax error: parser fuel exhausted).*$", re.M)
+_ENDLESS = re.compile(r"^(\S+): (syntax error: parser fuel exhausted).*$", re.M)
 _CLAUSE = re.compile(r"\s*\(?[^\s()$`|]+(?:\s*\|\s*[^\s()$`|]+)*\)")
 _HELPERS = "; ".join((FUNCTION, ""))
+
+
+class Ran(NamedTuple):
+    """A script that was run."""
+
+    name: str
+    text: str
+    dash: bool
+
 
 Rewording = Callable[[str], tuple[str, str]]  # a script -> functions for its head, and the script
 
 
-def script(call: Call, change: Rewording, ran: list[str]) -> None:
+def script(call: Call, change: Rewording, ran: list[Ran]) -> None:
     """Write the call for the words behind the number of its line: a script and its arguments, where the name of a
     shell may stand before. ``ran`` gets the text of the script."""
     _, *words = call.argv
@@ -76,11 +87,12 @@ def script(call: Call, change: Rewording, ran: list[str]) -> None:
     except UnicodeDecodeError:
         call.out.append(AS_TYPED)
         return
-    ran.append(text)
+    dash = wanted != "bash"
+    ran.append(Ran(path, text, dash))
     for last, before in unended(text) if "<<" in text else ():
         where = f"line {text.count(chr(10))}: warning: here-document at line {before + 1}"
         call.err.append(f"{path}: {where} delimited by end-of-file (wanted `{last}')\n")
-    head, changed = _as_text(text, change, traces="x" in flags)
+    head, changed = _as_text(text, change, traces="x" in flags, dash=dash)
     if head or changed != text:
         given = f'"${{@:{len(call.argv) - len(words) + 1}}}"'
         call.out.append(f"{wanted} {flags}-c {_quoted(head + changed)} {given}")
@@ -88,12 +100,19 @@ def script(call: Call, change: Rewording, ran: list[str]) -> None:
         call.out.append(AS_TYPED if shell or asked is None else f"{wanted} {flags}{AS_TYPED}")
 
 
-def real_texts(text: str, ran: list[str]) -> str:
-    """Error texts of scripts that were handed over as texts (``ran``), with what bash says of a wrong syntax."""
+def words(command: str, ran: list[Ran]) -> str:
+    """A command and the scripts that it ran: all that may have said something."""
+    return "\n".join((command, *(f"sh {name}\n{text}" if dash else text for name, text, dash in ran)))
+
+
+def real_texts(text: str, ran: list[Ran]) -> str:
+    """Error texts of scripts that were handed over as texts, with what bash says of a wrong syntax."""
     text = _AS_TEXT.sub(r"\1", text.replace(_HELPERS, ""))
-    lines = ran[-1].split("\n")
-    text = _ENDLESS.sub(lambda match: f"{match[1]}line {_unclosed_clause(lines)}: {match[2]}", text)
-    return _PARSED.sub(lambda match: _syntax(match, lines), text)
+    lines = {name: script.split("\n") for name, script, _ in ran}
+    text = _ENDLESS.sub(
+        lambda found: f"{found[1]}: line {_unclosed_clause(lines.get(found[1], []))}: {found[2]}", text
+    )
+    return _PARSED.sub(lambda found: _syntax(found, lines.get(found[2], [])), text)
 
 
 def _unclosed_clause(lines: list[str]) -> int:
@@ -108,7 +127,7 @@ def _unclosed_clause(lines: list[str]) -> int:
 
 
 def _syntax(match: re.Match[str], lines: list[str]) -> str:
-    place, number, error = match.groups()
+    place, _, number, error = match.groups()
     if error.startswith("unterminated command"):  # bash looks for its end to the end
         place = place.replace(f" {number}: ", f" {len(lines)}: ")
     if int(number) > len(lines):
@@ -136,16 +155,19 @@ def _say(text: str) -> str:
     return f"printf '%s\\n' {_quoted(text)} >&2"
 
 
-def _as_text(text: str, change: Rewording, *, traces: bool) -> tuple[str, str]:
+def _as_text(text: str, change: Rewording, *, traces: bool, dash: bool) -> tuple[str, str]:
     """Functions for the head of a script, and the script in the words that bashkit runs as bash does."""
     text = _SOURCE.sub(lambda m: "${0" if m[1] else "$0", text) if "BASH_SOURCE" in text else text
+    if len(text) > LONGEST:
+        return "", text
     text = grouped(text) if "exec " in text else text
     if traces or TRACED.search(text) is not None:  # functions would be seen
         return "", traced(text)
     if _PLACES.search(text) is not None:
         return "", text
-    head, changed = change(text)
-    changed = _reworded(changed)
+    before, plain = in_dash(text) if dash else ("", unclosed(text))
+    head, changed = change(plain)
+    head, changed = before + head, _reworded(changed)
     if changed.count("\n") != text.count("\n"):  # errors would name other lines
         return "", text
     for name, function in FUNCTIONS.items():

@@ -88,7 +88,7 @@ class VirtualTerminal:
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
-        self._ran: list[str] = []  # the scripts that the command runs
+        self._ran: list[scripts.Ran] = []  # the scripts that the command runs
         self._programs[scripts.PROGRAM] = callback(
             lambda call: scripts.script(call, me._rights.for_script, me._ran), self._clock, files=True
         )
@@ -189,7 +189,7 @@ class VirtualTerminal:
             if stderr[:1] == "+" or "\n+" in stderr:
                 stderr = real_trace(stderr, command, on=traces)
             stderr = scripts.real_texts(stderr, self._ran) if self._ran else stderr
-            stderr = real_messages(stderr, "\n".join((command, *self._ran)), (before, self._cwd))
+            stderr = real_messages(stderr, scripts.words(command, self._ran), (before, self._cwd))
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
             stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
             code = exit_code(stderr, command, code)

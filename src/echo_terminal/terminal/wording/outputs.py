@@ -7,6 +7,7 @@ import re
 _TARGET = r"(?:>\([^()\n]*\)|\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|<>()'\"]+)"
 _SENT = rf"(?:[012]?(?:>>?|<)(?![<>&])[ \t]*|&>>?[ \t]*){_TARGET}|[12]?>&[ \t]*\d"
 _EXEC = re.compile(rf"^exec((?:[ \t]+(?:{_SENT}))+)[ \t]*(?:#.*)?$", re.M)
+MOST = 20  # groups inside each other: bashkit's parser has a limit
 _BACK = re.compile(r"(?:[ \t]+[12]?>&[ \t]*[3-9])+")  # to outputs that were kept aside
 
 
@@ -22,6 +23,8 @@ def grouped(script: str) -> str:
     def one(match: re.Match[str]) -> str:
         if _BACK.fullmatch(match[1]) is not None:
             return close() or match[0]
+        if len(sent) == MOST:
+            return match[0]
         sent.append(match[1])
         return "{ :"
 

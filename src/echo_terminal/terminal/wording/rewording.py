@@ -14,6 +14,7 @@ from echo_terminal.terminal.wording.calling import scripts_called
 from echo_terminal.terminal.wording.codes import nul_codes, plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
+from echo_terminal.terminal.wording.jq_programs import defined
 from echo_terminal.terminal.wording.opening import openings
 from echo_terminal.terminal.wording.piping import OWN, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
@@ -27,10 +28,6 @@ _TOOL = re.compile(
     rf"({PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
 _STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
-_INDEX = "def INDEX(s; f): reduce s as $r ({}; .[$r | f | tostring] |= $r); def INDEX(f): INDEX(.[]; f); "
-_INDEXES = re.compile(
-    r"(\bjq\s(?:[^'\"|;&\n]|\"[^\"]*\")*')(?=[^']*\bINDEX\()"
-)  # which bashkit's jq does not define
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
@@ -44,8 +41,7 @@ def reworded(command: str) -> str:
     command = nul_codes(command) if "\\x0" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
-    if "INDEX(" in command:
-        command = _INDEXES.sub(rf"\1{_INDEX}", command)
+    command = defined(command) if "jq" in command else command
     command = repeatable(command)
     command = outside_texts(command, lambda text: _forms(own_programs(text)))
     return scripts_called(command) if "/" in command or "sh" in command else command

@@ -110,12 +110,19 @@ def rmdir(call: Call) -> None:
 
 def rm(call: Call) -> None:
     """Remove files and trees."""
-    found, words = options(
-        call,
-        "dfiIrRv",
-        ["force", "recursive", "verbose", "dir", "interactive=", "one-file-system", "no-preserve-root",
-         "preserve-root"],
-    )  # fmt: skip
+    try:
+        found, words = options(
+            call,
+            "dfiIrRv",
+            ["force", "recursive", "verbose", "dir", "interactive=", "one-file-system", "no-preserve-root",
+             "preserve-root"],
+        )  # fmt: skip
+    except UsageError as error:
+        named = (
+            word for word in call.argv if word[:1] == "-" != word and call.lstat(call.path(word)) is not None
+        )
+        tries = [f"\nTry 'rm ./{word}' to remove the file {quote(word)}." for word in named]
+        raise UsageError(f"{error.message}{''.join(tries[:1])}", error.code) from None
     names = {option for option, _ in found}
     force = bool(names & {"-f", "--force"})
     tree = bool(names & {"-r", "-R", "--recursive"})
