@@ -28,6 +28,7 @@ from echo_terminal.terminal.programs.call import Clock, Typed
 from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.small import Draw
 from echo_terminal.terminal.programs.versions import real_versions
+from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, read
 from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
@@ -41,13 +42,14 @@ from echo_terminal.terminal.terminal import (
     Status,
 )
 from echo_terminal.terminal.virtual_python import PythonProgram
-from echo_terminal.terminal.virtual_shell import FUNCTIONS, forget, new_shell, options
+from echo_terminal.terminal.virtual_shell import forget, new_shell, options
 from echo_terminal.terminal.wording.context import in_context
 from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
 from echo_terminal.terminal.wording.jq_numbers import with_numbers
 from echo_terminal.terminal.wording.jq_words import of_jq
 from echo_terminal.terminal.wording.messages import exit_code, real_messages
 from echo_terminal.terminal.wording.permissions import Rights
+from echo_terminal.terminal.wording.piping import FUNCTIONS
 from echo_terminal.terminal.wording.tracing import real_trace
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
@@ -57,6 +59,7 @@ Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit co
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
 _OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
+_FUNCTIONS = {RUN: FUNCTION, **FUNCTIONS}  # of commands that call them
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -163,10 +166,9 @@ class VirtualTerminal:
         self._limits.start(timeout)
         before, traces = self._cwd, "x" in self._options
         known = self._rights.applied(shell, command)
+        known = with_numbers(known, before, shell.fs()) if "jq" in known else known
         if "LINENO" in known and _OTHER_LINES.search(known) is None:
             known = known.replace("$LINENO", f"$((LINENO+{line - 1}))")
-        if "jq" in known:
-            known = with_numbers(known, before, shell.fs())
         if known != command or traces:
             reading = read(known, traces=traces)
         usual = not (self._altered or self._rights.wraps)
@@ -237,7 +239,7 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end = None
         text, before, after = reading.text, [], []
-        for name, function in FUNCTIONS.items():
+        for name, function in _FUNCTIONS.items():
             if name in text:
                 self._rights.define(self._open, name, function)
         if self._options:

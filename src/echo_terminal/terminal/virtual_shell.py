@@ -6,16 +6,8 @@ from collections.abc import Callable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 
-from echo_terminal.terminal.programs import xargs
 from echo_terminal.terminal.state import SHELL_VARIABLES
 from echo_terminal.terminal.terminal import ENVIRONMENT, HOME, HOSTNAME, USER
-from echo_terminal.terminal.wording import jq_numbers, piping
-
-FUNCTIONS = {  # that the shell has for a command in which their names stand
-    xargs.RUN: xargs.FUNCTION,
-    **piping.FUNCTIONS,
-    **jq_numbers.FUNCTIONS,
-}
 
 _OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",

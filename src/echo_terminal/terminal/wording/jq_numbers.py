@@ -7,14 +7,9 @@ import re
 
 from bashkit import FileSystem
 
-from echo_terminal.terminal.wording.piping import OWN
+from echo_terminal.terminal.wording.piping import JQ, RAW_JQ
 from echo_terminal.terminal.wording.words import PLACE
 
-NUMBERS, JQ, RAW = f"{OWN}numbers", f"{OWN}jq", f"{OWN}raw_jq"
-FUNCTIONS = {  # of the shell, for commands in which their names stand
-    JQ: f'{JQ}() {{ "$@" | {NUMBERS}; return "${{PIPESTATUS[0]}}"; }}',
-    RAW: f'{RAW}() {{ "$@" | {NUMBERS} raw; return "${{PIPESTATUS[0]}}"; }}',
-}
 LARGEST = 1 << 16  # bytes of a file that is looked through
 _JQ = re.compile(rf"({PLACE})((?:__like_)?jq)(?=\s)")  # it, or the function that looks at permissions first
 _FILE = re.compile(r"[\w./-]+\.(?:jsonl?|ndjson)\b")
@@ -36,4 +31,4 @@ def with_numbers(command: str, cwd: str, fs: FileSystem) -> str:
     if _RAW.search(command) is None:
         return _JQ.sub(rf"\1{JQ} \2", command)
     strings = (string for text in texts for string in _STRING.findall(text))
-    return command if any(map(_LIKE.search, strings)) else _JQ.sub(rf"\1{RAW} \2", command)
+    return command if any(map(_LIKE.search, strings)) else _JQ.sub(rf"\1{RAW_JQ} \2", command)
