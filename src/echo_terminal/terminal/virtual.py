@@ -165,8 +165,7 @@ class VirtualTerminal:
         self._deep = self._deep or "eval" in command
         self._limits.start(timeout)
         before, traces = self._cwd, "x" in self._options
-        known = self._rights.applied(shell, command)
-        known = with_numbers(known, before, shell.fs()) if "jq" in known else known
+        known = with_numbers(self._rights.applied(shell, command), before, shell.fs())
         if "LINENO" in known and _OTHER_LINES.search(known) is None:
             known = known.replace("$LINENO", f"$((LINENO+{line - 1}))")
         if known != command or traces:

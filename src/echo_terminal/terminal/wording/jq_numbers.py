@@ -21,6 +21,8 @@ _RAW = re.compile(r"\s(?:-\w*[rj]\w*|--raw-output|--join-output)\b")
 
 def with_numbers(command: str, cwd: str, fs: FileSystem) -> str:
     """The command with jq called by the function that mends numbers, where what it reads has such."""
+    if "jq" not in command:
+        return command
     texts = [command]
     for name in _FILE.findall(command):
         path = posixpath.normpath(posixpath.join(cwd, name))
