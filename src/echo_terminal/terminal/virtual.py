@@ -43,6 +43,7 @@ from echo_terminal.terminal.virtual_python import PythonProgram
 from echo_terminal.terminal.virtual_shell import forget, new_shell, options, settle
 from echo_terminal.terminal.wording.context import in_context
 from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
+from echo_terminal.terminal.wording.jq_numbers import with_numbers
 from echo_terminal.terminal.wording.jq_words import of_jq
 from echo_terminal.terminal.wording.messages import exit_code, real_messages
 from echo_terminal.terminal.wording.permissions import Rights
@@ -175,7 +176,7 @@ class VirtualTerminal:
         self._draw_devices((command.encode("utf-8", "replace"),))
         self._limits.start(timeout)
         before, traces = self._cwd, "x" in self._options
-        known = self._rights.applied(shell, command)
+        known = with_numbers(self._rights.applied(shell, command), before, shell.fs())
         if "LINENO" in known and _OTHER_LINES.search(known) is None:
             known = known.replace("$LINENO", f"$((LINENO+{line - 1}))")
         if known != command or traces:

@@ -46,6 +46,7 @@ from echo_terminal.terminal.programs.text import (
     hashing,
     hexdump,
     joining,
+    numbering,
     openssl,
     recoding,
     repeating,
@@ -57,7 +58,7 @@ from echo_terminal.terminal.programs.text import (
 from echo_terminal.terminal.programs.versions import USES, VERSIONS
 from echo_terminal.terminal.programs.watching import watched
 from echo_terminal.terminal.wording import dash, opening, permissions, refusing, sed_scripts
-from echo_terminal.terminal.wording.piping import OWN
+from echo_terminal.terminal.wording.piping import NUMBERS, OWN
 
 Program = Callable[[Call], None]
 
@@ -159,6 +160,7 @@ PLAIN: Mapping[str, Program] = {
     "expr": expressions.expr,
     dash.ECHO: dash.echo,
     refusing.REFUSE: refusing.refuse,
+    NUMBERS: numbering.numbers,
     "whoami": people.whoami,
     "logname": people.logname,
     "groups": people.groups,

@@ -58,6 +58,11 @@ def undefined(program: str, name: str) -> str:
     return f"{_located(program, f'{name} is not defined', found.start() if found else 0)}\n{_count(1)}"
 
 
+def divided_by_zero(program: str) -> str:
+    """The lines for a constant that is divided by the constant zero."""
+    return f"{_located(program, 'Division by zero?', 0)}\n{_count(1)}"
+
+
 def _located(program: str, text: str, place: int) -> str:
     start = program.rfind("\n", 0, place) + 1
     line = program[start:].partition("\n")[0]

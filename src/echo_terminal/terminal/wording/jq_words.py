@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bashkit import FileSystem
 
-from echo_terminal.terminal.wording.jq_errors import compile_error, undefined
+from echo_terminal.terminal.wording.jq_errors import compile_error, divided_by_zero, undefined
 from echo_terminal.terminal.wording.json_errors import parse_error
 from echo_terminal.terminal.wording.words import PLACE, value, word_spans
 
@@ -20,6 +20,30 @@ _TAKES = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--inden
 _UNREAD = re.compile(r"^(?:jq: invalid JSON: .*|parse error: .*)$", re.M)
 _UNCOMPILED = re.compile(r"^jq: error: (?:expected .*|unexpected .*|(\S+) is not defined)$", re.M)
 _UNPARSED = re.compile(r'cannot parse "(.*)" as JSON: .*$', re.M)
+_RUNNING = tuple(
+    (re.compile(rf"(?<=: ){pattern}$", re.M), new)
+    for pattern, new in (
+        (r"No more inputs", "break"),
+        (r"(true|false) has no length", r"boolean (\1) has no length"),
+        (r"invalid regex: Parsing .*: Invalid character class", "Regex failure: premature end of char-class"),
+        (r"invalid regex: Parsing .*: Opening parenthesis without .*",
+         "Regex failure: end pattern with unmatched parenthesis"),
+        (r"invalid regex: Parsing .*: Target of repeat operator is invalid",
+         "Regex failure: target of repeat operator is not specified"),
+    )
+)  # fmt: skip
+_USES = (  # what a function says of a wrong input, where the program asks for no other
+    (re.compile(r"\bkeys(?:_unsorted)?\b(?!.*\[\]|.*\bmap\b)"), re.compile(r"Cannot iterate over (\w+ \(.*\))$", re.M),
+     r"\1 has no keys"),
+    (re.compile(r"\bascii_(?:up|down)case\b"), re.compile(r"Cannot use \w+ as string$", re.M),
+     "explode input must be a string"),
+    (re.compile(r"\bstartswith\b"), re.compile(r"Cannot use \w+ as string$", re.M),
+     "startswith() requires string inputs"),
+    (re.compile(r"\bendswith\b"), re.compile(r"Cannot use \w+ as string$", re.M),
+     "endswith() requires string inputs"),
+)  # fmt: skip
+_ZERO = re.compile(r"^jq: error \(at .*\): .* cannot be divided because the divisor is zero$", re.M)
+_BY_ZERO = re.compile(r"\b\d+\s*/\s*0\b(?!\.)")  # of two constants: seen when the program is compiled
 
 
 @dataclass(frozen=True)
@@ -33,7 +57,13 @@ class Given:
 def of_jq(text: str, command: str, cwd: str, fs: FileSystem) -> str:
     """Errors as jq 1.6 words them."""
     text = _UNPARSED.sub(_while_parsing, text)
-    if _UNREAD.search(text) is None and _UNCOMPILED.search(text) is None:
+    for pattern, new in _RUNNING:
+        text = pattern.sub(new, text)
+    if "Cannot " in text:
+        for uses, pattern, new in _USES:
+            if uses.search(command) is not None:
+                text = pattern.sub(new, text)
+    if _UNREAD.search(text) is None and _UNCOMPILED.search(text) is None and _ZERO.search(text) is None:
         return text
     place = 0  # behind the last that is told
     for given in _calls(command, cwd, fs):
@@ -43,6 +73,8 @@ def of_jq(text: str, command: str, cwd: str, fs: FileSystem) -> str:
                 text = text[: unread.start()] + real + text[unread.end() :]
                 place = unread.start() + len(real)
         if (program := given.program) is not None:
+            if _BY_ZERO.search(program) is not None:
+                text = _ZERO.sub(lambda _, p=program: divided_by_zero(p), text, count=1)  # type: ignore[misc]
             text = _UNCOMPILED.sub(lambda m, p=program: _compiled(m, p), text, count=1)  # type: ignore[misc]
     return text
 

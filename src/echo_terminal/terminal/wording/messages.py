@@ -160,6 +160,7 @@ _CODES = (
     (r"^od: (?:invalid|unrecognized) option", 1),
     (r"^(?:xxd|tar: -: Cannot read|patch: \*\*\*\* read error |grep: \(standard input\)): Is a directory", 2),
     (r"^parse error: ", 4),
+    (r"^jq: error: Division by zero", 3),
 )
 _COMPILED_CODES = tuple((re.compile(pattern, re.M), code) for pattern, code in _CODES)
 _COMPOUND = re.compile(r"[;&\n]")

@@ -16,6 +16,7 @@ OWN = "__"  # in front of the names of our programs that bashkit has too
 CODED = "--coded"  # the first word of a call whose input and output are base64
 BYTEWISE = f"{OWN}bytewise"
 WHICH, KILLING = f"{OWN}which", f"{OWN}kill_late"
+NUMBERS, JQ, RAW_JQ = f"{OWN}numbers", f"{OWN}jq", f"{OWN}raw_jq"
 FUNCTIONS = {  # of the shell, for commands in which their names stand
     BYTEWISE: f'{BYTEWISE}() {{ base64 -w 0 | "$1" {CODED} "${{@:2}}" | base64 -d; return "${{PIPESTATUS[1]}}"; }}',
     # Every program is in /usr/bin, which is /bin too.
@@ -33,6 +34,8 @@ FUNCTIONS = {  # of the shell, for commands in which their names stand
                 case "$all$found" in 1/usr/bin/*) echo "${found#/usr}";; esac
             else code=1; fi
         done; return $code; }""",
+    JQ: f'{JQ}() {{ "$@" | {NUMBERS}; return "${{PIPESTATUS[0]}}"; }}',
+    RAW_JQ: f'{RAW_JQ}() {{ "$@" | {NUMBERS} raw; return "${{PIPESTATUS[0]}}"; }}',
     KILLING: KILLING + '() { timeout "$@"; local code=$?; [ $code -eq 124 ] && return 137; return $code; }',
 }
 _WHICH = re.compile(rf"({PLACE})which(?=[ \t]+-|[ \t]*(?:[;&|)\n]|\Z))")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.programs.call import Call, UsageError, options, text_of
-from echo_terminal.terminal.programs.patterns import compiled
+from echo_terminal.terminal.programs.patterns import Pattern, compiled
 from echo_terminal.terminal.programs.text.columns import content
 
 HINT = "\nTry 'tar --help' or 'tar --usage' for more information."
@@ -163,7 +163,7 @@ def _change(text: str) -> Callable[[str], str]:
 
     def change(name: str) -> str:
         out, place = "", 0
-        for match in found.finditer(name):
+        for match in _matches(found, name):
             out += name[place : match.start()]
             for step in steps:
                 digit = "0" if step == "&" else step[1:] if re.fullmatch(r"\\\d", step) else ""
@@ -174,6 +174,13 @@ def _change(text: str) -> Callable[[str], str]:
         return out + name[place:]
 
     return change
+
+
+def _matches(pattern: Pattern, name: str) -> list[re.Match[str]]:
+    try:
+        return list(pattern.finditer(name))
+    except TimeoutError:
+        raise UsageError("Invalid transform expression: Regular expression too big" + HINT, 2) from None
 
 
 def _extended(piece: str) -> str:

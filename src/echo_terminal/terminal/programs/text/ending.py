@@ -19,6 +19,11 @@ _SEVERAL = re.compile(
     rf"({PLACE})(head|tail)(?=(?:[ \t]+(?:-[nc][ \t]+[-+]?\w+|-(?![nc][ \t])[\w=+-]+))*[ \t]+"
     r"(?:[^\s;&|<>()$`*+-][^\s;&|<>()$`*]*[ \t]+[^\s;&|<>()$`*-]|[^\s;&|<>()$`-][^\s;&|<>()$`*]*\*))"
 )
+_LATE = re.compile(  # what is followed till a time is up
+    rf"({PLACE})timeout[ \t]+(?:-k[ \t]*\S+[ \t]+|-s[ \t]*\w+[ \t]+|--?\w[\w=-]*[ \t]+)*[\d.]+[smh]?[ \t]+tail"
+    r"(?=(?:[ \t]+[^\s;&|<>()]+)*?[ \t]+(?:-\w*[fF]|--follow)(?=[\s=;&|<>)]|\Z))"
+)
+_TIMED = "--till-its-time-is-up"
 _LONG = "bytes= lines= quiet silent verbose zero-terminated".split()
 _FOLLOW = "follow=? max-unchanged-stats= pid= retry sleep-interval=".split()
 _UNITS = {
@@ -28,6 +33,8 @@ _UNITS = {
 
 def own_ends(command: str) -> str:
     """The command with our ``head`` and ``tail`` where bashkit's do something else."""
+    if "timeout" in command:
+        command = _LATE.sub(rf"\1{TAIL} {_TIMED}", command)
     name = rf"\1{BYTEWISE} {OWN}\2" if bytewise(command) and "|" in command else rf"\1{OWN}\2"
     return _SEVERAL.sub(name, _CALL.sub(name, command))
 
@@ -44,6 +51,8 @@ def tail(call: Call) -> None:
 
 def _ends(call: Call, name: str) -> None:
     call.name = name
+    timed = call.argv[:1] == [_TIMED]
+    call.argv = call.argv[timed:]
     argv, old = [], ""
     for word in call.argv:
         match = re.fullmatch(r"-(\d+)([a-zA-Z]*)", word)
@@ -98,6 +107,8 @@ def _ends(call: Call, name: str) -> None:
     if follows:
         if not opened and "-F" not in names and "--retry" not in names:
             call.err.append("tail: no files remaining\n")
+        elif timed:
+            call.code = TIME
         elif words:
             raise Stopped(TIME)
 
