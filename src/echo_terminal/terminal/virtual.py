@@ -81,7 +81,8 @@ class VirtualTerminal:
         self._line = FIRST_LINE
         self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
-        self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
+        self._clock, self._draw = Clock(), Draw(0)
+        self._python = PythonProgram(self._draw.random)
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
         self._own = programs(self._clock, self._draw, self._limits)
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}

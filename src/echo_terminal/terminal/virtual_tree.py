@@ -13,6 +13,7 @@ from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
 from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
 
+UPTIME = b"0.00 0.00\n"  # of /proc/uptime
 RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
@@ -80,7 +81,7 @@ def restore(
     shell: Bash, fixed: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
 ) -> None:
     """Mount the read-only files; date paths by ``times`` (path -> kind and seconds); the machine is just up."""
-    shell.fs().write_file("/proc/uptime", b"0.00 0.00\n")
+    shell.fs().write_file("/proc/uptime", UPTIME)
     for point, content in _mounts(tuple(fixed.items())):
         shell.mount(point, content, read_only=True)
     lines = []

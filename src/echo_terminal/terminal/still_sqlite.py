@@ -1,0 +1,39 @@
+"""The time of ``sqlite3`` in the sandbox of Python; its random numbers come from /dev/urandom, a file there."""
+
+from _functools import partial
+
+TYPE_CHECKING = False  # annotations are not compiled
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+
+def keep_time(module: ModuleType, now: str) -> None:
+    """Let the functions of ``_sqlite3`` take ``now`` ("2024-06-01 00:00:00") for the time."""
+    connect = module.connect
+    plain = connect(":memory:", check_same_thread=False)
+
+    def dated(name: str, place: int) -> Callable[..., Any]:
+        def work(*given: Any) -> Any:
+            if len(given) < place:  # ``strftime`` without a form
+                return None
+            values = list(given) if len(given) > place else [*given, "now"]
+            if str(values[place]).lower() == "now":
+                values[place] = now
+            return plain.execute(f"select {name}({','.join('?' * len(values))})", values).fetchone()[0]
+
+        return work
+
+    known = {name: dated(name, 0) for name in ("date", "time", "datetime", "julianday", "unixepoch")}
+    known["strftime"] = dated("strftime", 1)
+
+    def opened(*given: Any, **named: Any) -> Any:
+        database = connect(*given, **named)
+        for name, work in known.items():
+            database.create_function(name, -1, work, deterministic=True)
+        for place, name in enumerate(("current_date", "current_time", "current_timestamp")):
+            database.create_function(name, 0, partial((*now.split(), now).__getitem__, place))
+        return database
+
+    module.connect = partial(opened)  # type: ignore[attr-defined]
