@@ -162,7 +162,7 @@ class VirtualTerminal:
         self._runs += 1
         self._altered = self._altered or reading.alters
         self._deep = self._deep or "eval" in command
-        virtual_tree.draw_devices(shell, self._draw, (command.encode("utf-8", "replace"),))
+        virtual_tree.stand_still(shell, self._draw, command)
         self._limits.start(timeout)
         before, traces = self._cwd, "x" in self._options
         known = self._rights.applied(shell, command)

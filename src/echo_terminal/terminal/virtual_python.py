@@ -60,8 +60,8 @@ class PythonProgram:
         fixed = {p: (Entry("file" if f.link is None else "link", f.mode, len(f.content), f.link), f)
                  for p, f in self.fixed.items()}  # fmt: skip
         files = {**fixed, **_files(call)}
-        seed = self._chance.getrandbits(48)
-        outcome = sandbox.run(call.argv, call.stdin.encode(), call.cwd, call.env, files, seconds, seed)
+        seed, env = self._chance.getrandbits(48), dict(sorted(call.env.items()))
+        outcome = sandbox.run(call.argv, call.stdin.encode(), call.cwd, env, files, seconds, seed)
         self.last = outcome
         if outcome.over:
             self._stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from bashkit import Bash, FileSystem
 
@@ -15,6 +15,7 @@ from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
 
 UPTIME = b"0.00 0.00\n"  # of /proc/uptime
 RANDOM_BYTES = 1 << 20
+OF_HOST = ("proc", "urandom", "/random")  # what the names hold of files that bashkit fills from the host
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
@@ -53,13 +54,18 @@ def lay_out(
             fs.chmod(path, file.mode)
     times = {p: ("link" if f.link else "file", float(f.mtime)) for p, f in own.items() if f.mtime != CLOCK}
     restore(shell, fixed, times, clock)
-    draw_devices(shell, draw, (file.content for file in (*own.values(), *fixed.values())))
+    contents = [file.content for file in (*own.values(), *fixed.values())]
+    stand_still(
+        shell, draw, " ".join(n for n in OF_HOST if any(n.encode() in content for content in contents))
+    )
 
 
-def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> None:
-    """Where texts may name them, fill the devices of random bytes, in place of the host's, and the file that gives a
-    UUID. A device is a file of ``RANDOM_BYTES``, another one for the next command."""
-    if not any(b"urandom" in text or b"/random" in text for text in texts):
+def stand_still(shell: Bash, draw: Draw, text: str) -> None:
+    """Where a text may name them, replace what gives random bytes or a UUID, and how long the machine is up, by files
+    of the episode. A device is a file of ``RANDOM_BYTES``, another one for the next command."""
+    if "proc" in text:
+        shell.fs().write_file("/proc/uptime", UPTIME)
+    if "urandom" not in text and "/random" not in text:
         return
     fs = shell.fs()
     if not fs.stat("/dev/urandom")["size"]:  # it is bashkit's own
@@ -80,8 +86,7 @@ def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> None:
 def restore(
     shell: Bash, fixed: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
 ) -> None:
-    """Mount the read-only files; date paths by ``times`` (path -> kind and seconds); the machine is just up."""
-    shell.fs().write_file("/proc/uptime", UPTIME)
+    """Mount the read-only files; date paths by ``times`` (path -> kind and seconds)."""
     for point, content in _mounts(tuple(fixed.items())):
         shell.mount(point, content, read_only=True)
     lines = []

@@ -15,6 +15,7 @@ import stat
 import struct
 import sys
 import time
+import uuid
 from random import Random
 from typing import Any, BinaryIO
 
@@ -22,6 +23,7 @@ ROOTS = ("/home/user", "/tmp", "/var/site", "/usr/local", "/opt", "/srv")  # noq
 KEPT = ROOTS[:3]  # what a program may change for good
 START = "/dev/shm/start"  # noqa: S108 - what ``still_python`` reads
 DEVICES = ("/dev/random", "/dev/urandom")  # files here, of random bytes
+UUID = "/proc/sys/kernel/random/uuid"  # a file too, where the kernel has it
 RANDOM_BYTES = 1 << 12
 NO_RANDOM_ADDRESSES = 0x0040000  # of ``personality``
 OUTPUT_LIMIT = 4 << 20
@@ -129,17 +131,9 @@ def run(request: dict[str, Any], stdin: bytes) -> tuple[list[bytes], int, str]:
     for device in DEVICES:
         with open(device, "wb") as file:
             file.write(drawn)
-    with open("/proc/sys/kernel/random/uuid", "w") as text:
-        digits = drawn.hex()
-        print(
-            digits[:8],
-            digits[8:12],
-            f"4{digits[13:16]}",
-            f"a{digits[17:20]}",
-            digits[20:32],
-            sep="-",
-            file=text,
-        )
+    if os.path.exists(UUID):
+        with open(UUID, "w") as text:
+            print(uuid.UUID(bytes=drawn[:16], version=4), file=text)
     outputs = [os.pipe(), os.pipe()]
     reader, writer = os.pipe()
     child = os.fork()

@@ -116,7 +116,7 @@ class Call:
             context.name,
             context.argv,
             context.stdin or "",
-            dict(sorted(context.env.items())),
+            context.env,
             context.cwd,
             context.fs,
             clock,
