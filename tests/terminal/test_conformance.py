@@ -98,7 +98,7 @@ def test_every_difference_has_a_reason(first, second, third, fourth, fifth_of_th
     found = c.differences(rows)
     assert [command for _, command, _, reason in found if not reason] == []
     stale = {why for _, why in c.reasons()} - {reason for *_, reason in found}
-    assert stale == {"takes its value from the host, and is not repeatable"}  # no recorded answer could hold
+    assert stale == {"the value is the host's in the reference, and the episode's here"}  # none is recorded
 
 
 def test_states_of_sessions_agree():

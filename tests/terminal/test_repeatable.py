@@ -58,6 +58,7 @@ SHELL = [
     "touch n; stat n; ls -lai --full-time; ls -t; find . -newermt yesterday -printf '%T@ %i %p\n'; find . -mmin -5 -ls",
     "find . -mtime -1 -exec echo {} \\; | sort; find . -mtime +3 -exec echo {} \\;",
     "tar cf a.tar a.txt; tar czf a.tgz a.txt; gzip -k a.txt; zip -q a.zip a.txt; md5sum a.*; unzip -l a.zip",
+    "mkdir -p t/{a,b,c}/{x,y,z}; touch t/{m,n,o}; tar cf - t | tar tf -; tar czf - t | md5sum; tar -c t | wc -c",
     "diff -u a.txt m.py; diff -u a.txt <(echo x); echo <(true); ls -l /dev/fd",
     "declare -A h; for w in one two three four five six; do h[$w]=1; done; echo ${!h[@]}",
     "set -x; echo $RANDOM; date; set +x; PS4='$(date +%s) '; set -x; true; set +x",
@@ -210,6 +211,20 @@ def test_sort_by_chance_keeps_equal_lines_together(says):
     assert sorted(lines) == ["a", "a", "b", "c"] and "aa" in "".join(lines)
     assert sorted(says("sort -Ru a.txt").split()) == ["a", "b", "c"]
     assert says("sort -nR a.txt") == "sort: options '-nR' are incompatible\n"
+
+
+def test_archives_keep_the_order_of_names_in_a_pipe(says):
+    """tar: 10240 bytes a record, verbose names on standard error, exit code 2 for what is missing"""
+    says("mkdir -p t/b t/a; touch t/b/y t/b/x t/a/q; printf '\\x80\\xff\\x00b' > t/bin")
+    names = "t/\nt/a/\nt/a/q\nt/b/\nt/b/x\nt/b/y\nt/bin\n"
+    assert says("tar cf - t | tar tf -") == says("tar -c t | tar t") == says("tar c -f - t | tar t") == names
+    assert says("tar cvf - t | wc -c") == "10240\n" + names
+    assert says("tar czf - t > o.tgz; tar tzf o.tgz; ls -A /tmp") == names
+    assert says("mkdir e; tar cf - t | tar xf - -C e; cmp t/bin e/t/bin; echo $?") == "0\n"
+    assert says("tar cf - none > x; echo $?") == (
+        "2\ntar: none: Cannot stat: No such file or directory\n"
+        "tar: Exiting with failure status due to previous errors\n"
+    )
 
 
 def python(says, text):

@@ -16,6 +16,10 @@ _TO_STDOUT = re.compile(
 _TAR_STREAM = re.compile(r"(?:^|(?<!-T)\s)-(?=\s|$)|--to-command|<")
 _TAR_FILE = re.compile(r"^\s*-?\w*f\w*(?:\s|$)|\s-\w*f\w*(?:\s|$)|\s--file\b")
 _TAR_MODE = re.compile(r"\s*-?[a-zA-Z]*[cxt]")
+_TAR_CREATES = re.compile(r"(?:\A[ \t]+-?|(?<=\s)-)[a-zA-Z]*c|--create\b")
+_TAR_NAMES = re.compile(r"((?:\A[ \t]+-?|(?<=\s)-)[a-zA-Z]*f)(?:[ \t]+(-(?=\s|\Z))?|\Z)|--file\b")
+_REDIRECTED = re.compile(r"[ \t]*\d?[<>]|[ \t]*\Z")
+STREAM = "/tmp/.stream"  # noqa: S108 - of the episode: an archive on its way into a pipe
 _ZCAT = re.compile(r"(\|\s*)zcat(?=\s*(?:$|[|;&)]))")
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
@@ -110,11 +114,28 @@ def own_archivers(command: str) -> str:
     return _ZCAT.sub(r"\1gunzip -c", _PROGRAM.sub(_chosen, command))
 
 
+def _streamed(words: str) -> str:
+    """A call of ``tar`` that writes an archive into a pipe, by our program: bashkit's has names in no order."""
+    call = _REDIRECTED.split(words)[0]
+    rest = words[len(call) :]
+    named = _TAR_NAMES.search(call)
+    if named is not None and named[2] is None:
+        return ""
+    if named is not None:
+        call = f"{call[: named.end(1)]} {STREAM}{call[named.end() :]}"
+    else:
+        first = call.split()[0]
+        call = f" -f {STREAM}{call}" if first[0] == "-" else call.replace(first, f"{first}f {STREAM}", 1)
+    return f"({OWN}tar{call} >&2; set -- $?; cat {STREAM} 2>/dev/null; rm -f {STREAM}; exit $1){rest}"
+
+
 def _chosen(match: re.Match[str]) -> str:
     before, name, words, pipe = match.groups()
     piped = re.search(r"(?<!\|)\|&?\s*\Z", match.string[: match.start(2)]) is not None
     if piped and not (name == "tar" and "-T" in words):
         return match[0]
+    if name == "tar" and _TAR_CREATES.search(words) is not None and (streamed := _streamed(words)):
+        return f"{before}{streamed}{pipe}"
     if name == "tar":
         in_file = _TAR_FILE.search(words) is not None
         ours = _TAR_STREAM.search(words) is None and (in_file or not (pipe or _TAR_MODE.match(words)))
