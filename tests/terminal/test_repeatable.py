@@ -213,6 +213,26 @@ def test_sort_by_chance_keeps_equal_lines_together(says):
     assert says("sort -nR a.txt") == "sort: options '-nR' are incompatible\n"
 
 
+def test_scripts_ask_the_episode_too(says):
+    """And stay what they are."""
+    text = "touch -d '3 days ago' old; touch new\nfind . -newermt yesterday -name new -exec echo {} \\;\n"
+    text += "find . -mtime +2 -name old\njq -n 'now'\nprintf '%s\\n' a a | sort -R\n"
+    said = f"./new\n./old\n{CLOCK}\na\na\n"
+    says(f"mkdir w; cd w\ncat > script <<'END'\n{text}END\nchmod 755 script; touch -d 2024-01-02 script")
+    for call in (
+        "bash script",
+        "sh ./script",
+        "./script",
+        "source script",
+        ". ./script",
+        "cd /tmp && cd /home/user/w && bash script",
+    ):
+        assert says(call) == said, call
+        assert (
+            says("cat script; stat -c '%y %a' script") == f"{text}2024-01-02 00:00:00.000000000 +0000 755\n"
+        )
+
+
 def test_archives_keep_the_order_of_names_in_a_pipe(says):
     """tar: 10240 bytes a record, verbose names on standard error, exit code 2 for what is missing"""
     says("mkdir -p t/b t/a; touch t/b/y t/b/x t/a/q; printf '\\x80\\xff\\x00b' > t/bin")

@@ -35,6 +35,7 @@ COMPILE = """
 import ast, importlib.util, marshal, os, site, sys
 print(next(path for path in site.getsitepackages() if os.path.isdir(path) and "local" not in path))
 tree = ast.parse(sys.stdin.buffer.read())
+tree.body = [node for node in tree.body if getattr(node, "module", "") != "__future__"]
 for node in ast.walk(tree):
     if isinstance(node, ast.arg):
         node.annotation = None

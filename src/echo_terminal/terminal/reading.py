@@ -8,7 +8,7 @@ import shlex
 from typing import NamedTuple
 
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
-from echo_terminal.terminal.scripts import PATH
+from echo_terminal.terminal.scripts import PATH, RUNS
 from echo_terminal.terminal.wording import grammar
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.tracing import TRACED, traced
@@ -45,6 +45,7 @@ class Reading(NamedTuple):
     child: bool  # starts background children
     leaves: bool  # may end the shell
     script: bool  # may run a file by its path
+    runs: tuple[str, ...]  # files that it may run as scripts of the shell, and folders that it enters
 
 
 def read(command: str, *, traces: bool = False) -> Reading:
@@ -69,6 +70,7 @@ def _read(command: str, traces: bool) -> Reading:
         "&" in text and _CHILD.search(text) is not None,
         not names.isdisjoint(_LEAVES),
         "/" in text and PATH.search(text) is not None,
+        tuple("".join(found) for found in RUNS.findall(command)) if RUNS.search(command) is not None else (),
     )
 
 

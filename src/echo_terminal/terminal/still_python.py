@@ -17,6 +17,8 @@ machine (and OpenSSL and Berkeley DB in it), what /proc tells of a process, addr
 ``personality`` or the kernel places memory elsewhere, and which CPython it is: Debian 12 has 3.11.2.
 """
 
+from __future__ import annotations
+
 import _thread
 import gc
 import os
@@ -186,9 +188,11 @@ def keep_processes(first: int) -> None:
     ahead = first - FIRST
 
     def told(number: Any) -> Any:
-        if isinstance(number, tuple):
-            return (told(number[0]), *number[1:])
-        return number - ahead if number >= first else number
+        return (
+            (told(number[0]), *number[1:])
+            if isinstance(number, tuple)
+            else number - ahead * (number >= first)
+        )
 
     def meant(number: Any) -> Any:
         if not isinstance(number, int) or -FIRST < number < FIRST:
@@ -260,7 +264,7 @@ def keep_machine() -> None:
     names = ("SC_NPROCESSORS_CONF", "SC_NPROCESSORS_ONLN", "SC_PHYS_PAGES", "SC_AVPHYS_PAGES")
     facts = (CPUS, CPUS, PAGES, FREE)
     numbers = [os.sysconf_names[name] for name in names]
-    known: dict[str | int, int] = dict(zip((*names, *numbers), facts * 2, strict=True))
+    known = dict(zip((*names, *numbers), facts * 2, strict=True))
 
     def disk(found: os.statvfs_result) -> os.statvfs_result:
         free = max(0, BLOCKS - (found.f_blocks - found.f_bfree))

@@ -1,5 +1,7 @@
 """The time of ``sqlite3`` in the sandbox of Python; its random numbers come from /dev/urandom, a file there."""
 
+from __future__ import annotations
+
 from _functools import partial
 
 TYPE_CHECKING = False  # annotations are not compiled

@@ -30,17 +30,9 @@ from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.versions import real_versions
 from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, read
-from echo_terminal.terminal.scripts import with_interpreters
+from echo_terminal.terminal.scripts import changed, restored, with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
-from echo_terminal.terminal.terminal import (
-    HOME,
-    KILLED_EXIT,
-    TIMEOUT_EXIT,
-    Entry,
-    File,
-    Observation,
-    Status,
-)
+from echo_terminal.terminal.terminal import HOME, KILLED_EXIT, TIMEOUT_EXIT, Entry, File, Observation, Status
 from echo_terminal.terminal.virtual_python import PythonProgram
 from echo_terminal.terminal.virtual_shell import forget, new_shell, options, settle
 from echo_terminal.terminal.wording.context import in_context
@@ -211,10 +203,12 @@ class VirtualTerminal:
         listen = None if lone else lambda out, err: chunks.append((out, err))
         sound, self._sound = self._sound, False
         self._python.start(self._limits.until, shell.cancel)
+        scripts = changed(shell.fs(), reading.runs, self._cwd, self._clock) if reading.runs else []
         try:
             result = execute(shell, text, listen)
         finally:
             self._python.end()
+            restored(shell.fs(), scripts, self._clock)
         if self._python.unavailable is not None:
             raise self._python.unavailable
         stdout, stderr, code, status = self._judge(command, result, chunks)

@@ -1,8 +1,8 @@
 """What a command would ask the host, asked of the episode in its place: the time, and numbers of chance.
 
-bashkit looks at the host's clock and time zone for ``printf '%()T'``, in jq, ``touch -d`` and ``find -newermt``, and at
-its random numbers for ``SRANDOM`` and ``sort -R``. What a script holds that was put into a file is not read here: jq
-asks the host there, and so do ``touch`` and ``SRANDOM``.
+bashkit looks at the host's clock and time zone for ``printf '%()T'``, in jq, ``touch -d`` and ages in ``find``, and at
+its random numbers for ``SRANDOM``, ``sort -R`` and ``dd``. Scripts are read too (``scripts.changed``), but for those
+that the same command writes and runs, that another script runs, or that lie where nothing can be written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from echo_terminal.terminal.wording.piping import OWN
 from echo_terminal.terminal.wording.texts import to_keep
 from echo_terminal.terminal.wording.words import PLACE, value
 
-_MAY = re.compile(r"\)T|RANDOM|if=/dev/|\bjq\b|-newer|touch|sort")
+_MAY = re.compile(r"\)T|RANDOM|if=/dev/|\bjq\b|\bfind\b|touch|sort")
 _DATE = r"%-?\d*\([^()'\"\n]*\)T"
 _NOW = re.compile(  # a time that printf is not given, or asks of the shell
     rf"(\bprintf[ \t]+(?:-v[ \t]+\w+[ \t]+)?(?:'[^'%]*{_DATE}[^']*'|\"[^\"%`$]*{_DATE}[^\"`$]*\"))"
@@ -37,9 +37,10 @@ _JQ_ASKS = {  # what jq's clock and time zone tell, in terms of what they do not
     "strflocaltime": "strftime(f)",
 }
 _TOUCHED = re.compile(rf"({_STARTS}touch\b[^;&|\n]*?\s(?:-\w*d[ \t]*|--date[ =]))({_WORD})")
-_NEWER = re.compile(r"(\sfind\b|^find\b)([^;&|\n]*)", re.M)
+_FIND = re.compile(r"(\sfind\b|^find\b)(?=[^;&|\n]*\s-(?:[ac]?newer|[mac](?:time|min)\b))([^;&|\n]*)", re.M)
 _WRITTEN = re.compile(rf"(?<=\s)-newer[mac]t[ \t]+({_WORD})|(?<=\s)-[ac]newer(?=\s)")
 _DD = re.compile(r"(\bif=['\"]?/dev/)(?=u?random\b)")  # bashkit's dd knows the devices by their names
+_AGE = re.compile(r"(?<=\s)-[mac](time|min)\s+([-+]?)(\d+)(?=\s|\Z)")
 _SHUFFLES = re.compile(
     rf"({_STARTS})sort(?=(?:[ \t]+{_WORD})*?[ \t]+(?:-[a-su-zA-Z]*R|--random-so|--sort=r)[^;&|\n]*)"
 )
@@ -93,12 +94,25 @@ def _written(match: re.Match[str]) -> str:
     return f"-newermt {_moment(match[1])}"
 
 
+def _dated(match: re.Match[str]) -> str:
+    """A test of age, which bashkit counts from the host's time, as one of the time when a file was written."""
+    unit, sign, number = match[1], match[2], int(match[3])
+    least = (
+        number * 86_400 if unit == "time" else (number - 1) * 60 + 1
+    )  # seconds: days count down, minutes up
+    newest = f"-newermt @{CLOCK - least}"
+    older = f"-newermt @{CLOCK - least - (86_400 if unit == 'time' else 60)}"
+    if sign:
+        return newest if sign == "-" else f"! {older}"
+    return f"\\( {older} ! {newest} \\)" if least > 1 else older
+
+
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (")T", _NOW, lambda match: f"{match[1]} {CLOCK}"),
     ("SRANDOM", _CHANCE, _chance),
     ("jq", _JQ, _of_jq),
     ("touch", _TOUCHED, lambda match: match[1] + _moment(match[2])),
-    ("newer", _NEWER, lambda match: match[1] + _WRITTEN.sub(_written, match[2])),
+    ("find", _FIND, lambda match: match[1] + _AGE.sub(_dated, _WRITTEN.sub(_written, match[2]))),
     ("if=/dev/", _DD, lambda match: f"{match[1]}/"),
     ("sort", _SHUFFLES, lambda match: f"{match[1]}{OWN}sort"),
 )
