@@ -40,6 +40,7 @@ BOOTED = 3600 * SECOND  # what clocks without a date start from
 FIRST = 2  # id of the process that runs the program
 CPUS, PAGES, FREE = 4, 1 << 20, 3 << 18  # of 4 KiB
 BLOCKS = 1 << 14  # of 4 KiB, on a disk
+KERNEL = ("5.15.0-sandbox", "#1 SMP PREEMPT sandbox")  # release and version
 RESIDENT = 10_240  # KiB of a process
 LATE = {}  # type: dict[str, Callable[[ModuleType], None]]  # what changes a module when it is imported
 
@@ -188,11 +189,9 @@ def keep_processes(first: int) -> None:
     ahead = first - FIRST
 
     def told(number: Any) -> Any:
-        return (
-            (told(number[0]), *number[1:])
-            if isinstance(number, tuple)
-            else number - ahead * (number >= first)
-        )
+        if isinstance(number, tuple):
+            return (told(number[0]), *number[1:])
+        return number - ahead if number >= first else number
 
     def meant(number: Any) -> Any:
         if not isinstance(number, int) or -FIRST < number < FIRST:
@@ -270,9 +269,7 @@ def keep_machine() -> None:
         free = max(0, BLOCKS - (found.f_blocks - found.f_bfree))
         return os.statvfs_result((*found[:2], BLOCKS, free, free, BLOCKS, BLOCKS, BLOCKS, *found[8:]))
 
-    kernel = os.uname_result(
-        (host.sysname, host.nodename, "5.15.0-sandbox", "#1 SMP PREEMPT sandbox", host.machine)
-    )
+    kernel = os.uname_result((host.sysname, host.nodename, *KERNEL, host.machine))
     put(
         os,
         cpu_count=lambda: CPUS,
