@@ -177,7 +177,8 @@ def test_times_are_the_terminals(says):
         f'{CLOCK}\n"00 UTC"\n"b;c"\n'
     )
     assert says("bash -c \"jq -n 'now'\"; jq '.now' <<< '{\"now\":1}'") == f"{CLOCK}\n1\n"
-    assert says("echo 'jq -n now'") == "jq -n now\n"
+    assert says("echo 'jq -n now'; echo 'sort -R' > s.sh; cat s.sh") == "jq -n now\nsort -R\n"
+    assert says("echo 'jq -n now' > s.sh; bash s.sh; bash -c 'jq -n now'") == f"{CLOCK}\n{CLOCK}\n"
     assert says("touch -d yesterday a.txt; stat -c %y a.txt") == "2024-05-31 00:00:00.000000000 +0000\n"
     assert says(
         f"touch -d '{time.strftime('%F', time.localtime(time.time() + 86_400))}' later; ls -t | head -1"

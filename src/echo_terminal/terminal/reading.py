@@ -8,8 +8,9 @@ import shlex
 from typing import NamedTuple
 
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
-from echo_terminal.terminal.scripts import PATH, RUNS
+from echo_terminal.terminal.scripts import PATH
 from echo_terminal.terminal.wording import grammar
+from echo_terminal.terminal.wording.repeatable import RUNS
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.tracing import TRACED, traced
 

@@ -15,10 +15,6 @@ from echo_terminal.terminal.wording.repeatable import repeatable
 from echo_terminal.terminal.wording.words import PLACE
 
 PATH = re.compile(rf"({PLACE})((?:\.{{1,2}}/|/|[\w.-]+/)[\w./-]*)")  # at the place of a command
-RUNS = re.compile(  # a script of the shell, or a folder that is entered
-    rf"(?:(?:\b(?:ba|da)?sh\b(?:[ \t]+-[a-z]+)*|\bsource|{PLACE}\.)[ \t]+|{PLACE}(?=\.{{0,2}}/))([\w./~+-]+)"
-    r"|\bcd[ \t]+([\w./+-]+)"
-)
 _ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")
 
 

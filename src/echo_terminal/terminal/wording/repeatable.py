@@ -13,9 +13,16 @@ from collections.abc import Callable
 from echo_terminal.terminal.programs.dates import parse_date
 from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.piping import OWN
-from echo_terminal.terminal.wording.texts import to_keep
+from echo_terminal.terminal.wording.texts import texts, to_keep
 from echo_terminal.terminal.wording.words import PLACE, value
 
+RUNS = re.compile(  # a script of the shell, or a folder that is entered
+    rf"(?:(?:\b(?:ba|da)?sh\b(?:[ \t]+-[a-z]+)*|\bsource|{PLACE}\.)[ \t]+|{PLACE}(?=\.{{0,2}}/))([\w./~+-]+)"
+    r"|\bcd[ \t]+([\w./+-]+)"
+)
+_INSIDE = re.compile(
+    r"\b(?:ba|da)?sh\s+-\w*c\b|\|\s*(?:ba|da)?sh\b|\b(?:eval|trap|alias)\b"
+)  # runs texts as commands
 _MAY = re.compile(r"\)T|RANDOM|if=/dev/|\bjq\b|\bfind\b|touch|sort")
 _DATE = r"%-?\d*\([^()'\"\n]*\)T"
 _NOW = re.compile(  # a time that printf is not given, or asks of the shell
@@ -29,7 +36,7 @@ _STARTS = (
 )
 _JQ = re.compile(
     rf"({_STARTS}jq(?:\s+(?:--(?:arg|argjson|slurpfile|rawfile)\s+{_WORD}\s+{_WORD}|--indent\s+\d+|-L\s*{_WORD}"
-    rf"|-(?!\w*f)\w+|--(?!from-file|arg)[\w-]+))*\s+)(?=['\"\w.[({{$@])({_WORD})"
+    rf"|-(?!\w*f)\w+|--(?!from-file|arg)[\w-]+))*\s+)(?=['\"\w.[({{$@])"
 )
 _JQ_ASKS = {  # what jq's clock and time zone tell, in terms of what they do not
     "now": str(CLOCK),
@@ -52,8 +59,14 @@ def repeatable(command: str) -> str:
         return command
     for needed, pattern, new in _FORMS:
         if needed in command and pattern.search(command) is not None:
-            command = pattern.sub(new if new is _chance else _outside(to_keep(command), new), command)
+            command = pattern.sub(new if new is _chance else _outside(_texts(command), new), command)
     return command
+
+
+def _texts(command: str) -> list[tuple[int, int]]:
+    """The texts that it does not run: neither itself nor as a script that it makes."""
+    runs = _INSIDE.search(command) is not None or any(match[1] for match in RUNS.finditer(command))
+    return to_keep(command) if runs else texts(command) or []
 
 
 def _outside(
@@ -74,9 +87,9 @@ def _chance(match: re.Match[str]) -> str:
 
 def _of_jq(match: re.Match[str]) -> str:
     """jq with definitions in front of its program, escaped so that they hold inside quotes too."""
-    asked = [name for name in _JQ_ASKS if re.search(rf"(?<![.$\w]){name}\b", match[2]) is not None]
+    asked = [name for name in _JQ_ASKS if re.search(rf"(?<![.$\w]){name}\b", match.string) is not None]
     heads = [f"def {name}{'(f)' if '(f)' in _JQ_ASKS[name] else ''}:{_JQ_ASKS[name]};" for name in asked]
-    return match[1] + re.sub(r"([ ;()])", r"\\\1", "".join(heads)) + match[2]
+    return match[1] + re.sub(r"([ ;()])", r"\\\1", "".join(heads))
 
 
 def _moment(word: str) -> str:
