@@ -1,7 +1,8 @@
 """``python3`` of the virtual engine: this machine's CPython behind bubblewrap, fed with the episode's files.
 
 One sandbox serves one process, call after call; each call is a fresh CPython (PYTHONHASHSEED and the other
-variables are the episode's) on the episode's files, without a network or any file of the host but /usr. What the
+variables are the episode's) on the episode's files, without a network or any file of the host but /usr, and of that
+without the machine's own packages. What it would ask the machine, it asks the episode: see ``still_python``. What the
 call changed comes back; nothing stays behind.
 """
 
@@ -73,11 +74,12 @@ class PythonSandbox:
     """A sandbox that runs ``python3``.
 
     Raises:
-        EngineUnavailable: no user namespaces here, or no /usr/bin/python3; the message says what to do.
+        EngineUnavailable: no user namespaces here, or no usable /usr/bin/python3; the message says what to do.
     """
 
     def __init__(self, params: PythonParams | None = None) -> None:
         check_available()
+        self._contents, self._packages = _contents()
         self._params = params or PythonParams()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -125,10 +127,9 @@ class PythonSandbox:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
-            contents, place = _contents()
-            descriptors = {path: _readable(content) for path, content in contents.items()}
+            descriptors = {path: _readable(content) for path, content in self._contents.items()}
             self._process = subprocess.Popen(
-                _command(descriptors, place),
+                _command(descriptors, self._packages),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -170,7 +171,11 @@ def _contents() -> tuple[dict[str, bytes], str]:
     contents |= dict.fromkeys((path for path in HIDDEN if os.path.exists(path)), b"")
     for name, known_as in (("still_python", "sitecustomize"), ("still_sqlite", "still_sqlite")):
         command = [INTERPRETER, "-I", "-S", "-c", COMPILE, known_as]
-        compiled = subprocess.run(command, input=_source(name), capture_output=True, check=True)
+        compiled = subprocess.run(command, input=_source(name), capture_output=True, check=False)
+        if compiled.returncode != 0:
+            raise EngineUnavailable(
+                f"python3 of the virtual engine needs {INTERPRETER} with a folder for packages below /usr/lib"
+            )
         place, _, code = compiled.stdout.partition(b"\n")
         contents[f"{place.decode()}/{known_as}.pyc"] = code
     return contents, place.decode()
