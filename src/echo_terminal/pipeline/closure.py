@@ -27,7 +27,7 @@ ALSO = {
 DATA = {  # module -> files that it reads or runs
     f"{PACKAGE}.terminal.python_sandbox": (
         "terminal/still_python.py",
-        "terminal/still_sqlite.py",
+        "terminal/still_modules.py",
         "terminal/zygote.py",
     ),
     f"{PACKAGE}.terminal.conformance": ("terminal/fixture.json", "terminal/differences.yaml"),

@@ -169,7 +169,7 @@ def _contents() -> tuple[dict[str, bytes], str]:
     contents = {path: fs.read_file(path) for path in MACHINE} | {"/proc/uptime": UPTIME}
     contents |= {"/etc/passwd": shell_session.PASSWD.encode(), "/etc/group": shell_session.GROUP.encode()}
     contents |= dict.fromkeys((path for path in HIDDEN if os.path.exists(path)), b"")
-    for name, known_as in (("still_python", "sitecustomize"), ("still_sqlite", "still_sqlite")):
+    for name, known_as in (("still_python", "sitecustomize"), ("still_modules", "still_modules")):
         command = [INTERPRETER, "-I", "-S", "-c", COMPILE, known_as]
         compiled = subprocess.run(command, input=_source(name), capture_output=True, check=False)
         if compiled.returncode != 0:

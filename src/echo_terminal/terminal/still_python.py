@@ -4,7 +4,8 @@ Imported as ``sitecustomize`` from compiled code, with builtin modules alone, an
 changes, and what for:
 
 - The time is the terminal's. It goes on by 1, 2, 3, ... microseconds with each look at a clock, so that a loop that
-  waits for a time ends, and by the seconds of a ``sleep`` or of a wait that ran out; what took how long is not in it.
+  waits for a time ends, and by the seconds of a ``sleep`` or of a wait that ran out. What took how long is not in it:
+  ``python3 -m timeit``, which repeats until enough time has passed, runs into the limit of the command.
 - Random bytes come from the seed of the episode (``random``, ``secrets``, ``uuid``, ``tempfile``).
 - Process ids count from 2. Inodes and devices are numbered as they are first seen, and what was written since the
   start shows the terminal's time.
@@ -38,10 +39,8 @@ FILE = "<sitecustomize>"  # how traces name this module
 SECOND = 10**9  # nanoseconds
 BOOTED = 3600 * SECOND  # what clocks without a date start from
 FIRST = 2  # id of the process that runs the program
-CPUS, PAGES, FREE = 4, 1 << 20, 3 << 18  # of 4 KiB
-BLOCKS = 1 << 14  # of 4 KiB, on a disk
+CPUS, PAGES, FREE, BLOCKS = 4, 1 << 20, 3 << 18, 1 << 14  # pages of 4 KiB, and blocks of a disk
 KERNEL = ("5.15.0-sandbox", "#1 SMP PREEMPT sandbox")  # release and version
-RESIDENT = 10_240  # KiB of a process
 LATE = {}  # type: dict[str, Callable[[ModuleType], None]]  # what changes a module when it is imported
 
 
@@ -75,7 +74,7 @@ class Clock:
 
 def keep_time(clock: Clock, begun: int) -> None:
     """Put a clock that shows ``begun`` (seconds since the epoch) behind all functions that tell the time."""
-    sleep, localtime, gmtime, strftime = time.sleep, time.localtime, time.gmtime, time.strftime
+    from time import asctime, ctime, gmtime, localtime, sleep, strftime
 
     def date() -> int:
         return begun * SECOND + clock.look()
@@ -100,7 +99,6 @@ def keep_time(clock: Clock, begun: int) -> None:
         cpu = which in (time.CLOCK_PROCESS_CPUTIME_ID, time.CLOCK_THREAD_CPUTIME_ID)
         return date() if which == time.CLOCK_REALTIME else used() if cpu else steady()
 
-    asctime, ctime = time.asctime, time.ctime
     put(
         time,
         sleep=slept,
@@ -118,17 +116,20 @@ def keep_time(clock: Clock, begun: int) -> None:
         now=classmethod(lambda cls, tz=None: cls.fromtimestamp(date() / SECOND, tz)),
         utcnow=classmethod(lambda cls: cls.utcfromtimestamp(date() / SECOND)),
     )
-    LATE["resource"] = lambda module: put(
-        module, getrusage=lambda who: module.struct_rusage((used() / SECOND, 0.0, RESIDENT, *[0] * 13))
-    )
+    LATE["resource"] = later("usage", used)
+    LATE["_sqlite3"] = later("database", strftime("%Y-%m-%d %H:%M:%S", gmtime(begun)))
 
-    def of_database(module: ModuleType) -> None:
-        from still_sqlite import keep_time  # type: ignore[import-not-found]
 
-        keep_time(module, strftime("%Y-%m-%d %H:%M:%S", gmtime(begun)))
-        del sys.modules["still_sqlite"]
+def later(name: str, *given: Any) -> Callable[[ModuleType], None]:
+    """What calls a function of ``still_modules``, which most programs do not need."""
 
-    LATE["_sqlite3"] = of_database
+    def run(module: ModuleType) -> None:
+        import still_modules  # type: ignore[import-not-found]
+
+        getattr(still_modules, name)(module, *given)
+        del sys.modules["still_modules"]
+
+    return run
 
 
 def keep_waits(clock: Clock) -> None:
@@ -261,9 +262,8 @@ def keep_machine() -> None:
     """Tell of the machine what the terminal's other programs tell."""
     host, sysconf, statvfs, fstatvfs = os.uname(), os.sysconf, os.statvfs, os.fstatvfs
     names = ("SC_NPROCESSORS_CONF", "SC_NPROCESSORS_ONLN", "SC_PHYS_PAGES", "SC_AVPHYS_PAGES")
-    facts = (CPUS, CPUS, PAGES, FREE)
     numbers = [os.sysconf_names[name] for name in names]
-    known = dict(zip((*names, *numbers), facts * 2, strict=True))
+    known = dict(zip((*names, *numbers), (CPUS, CPUS, PAGES, FREE) * 2, strict=True))
 
     def disk(found: os.statvfs_result) -> os.statvfs_result:
         free = max(0, BLOCKS - (found.f_blocks - found.f_bfree))
