@@ -25,7 +25,11 @@ ALSO = {
     "02_tasks": (VIRTUAL,),
 }
 DATA = {  # module -> files that it reads or runs
-    f"{PACKAGE}.terminal.python_sandbox": ("terminal/zygote.py",),
+    f"{PACKAGE}.terminal.python_sandbox": (
+        "terminal/still_python.py",
+        "terminal/still_modules.py",
+        "terminal/zygote.py",
+    ),
     f"{PACKAGE}.terminal.conformance": ("terminal/fixture.json", "terminal/differences.yaml"),
 }
 

@@ -1,7 +1,8 @@
 """``python3`` of the virtual engine: this machine's CPython behind bubblewrap, fed with the episode's files.
 
 One sandbox serves one process, call after call; each call is a fresh CPython (PYTHONHASHSEED and the other
-variables are the episode's) on the episode's files, without a network or any file of the host but /usr. What the
+variables are the episode's) on the episode's files, without a network or any file of the host but /usr, and of that
+without the machine's own packages. What it would ask the machine, it asks the episode: see ``still_python``. What the
 call changed comes back; nothing stays behind.
 """
 
@@ -17,11 +18,34 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import IO
 
+from bashkit import Bash
+
 from echo_terminal.config import StrictModel
 from echo_terminal.terminal import sandbox, shell_session
-from echo_terminal.terminal.terminal import HOSTNAME, EngineUnavailable, Entry, File
+from echo_terminal.terminal.shell_session import unpacking_order
+from echo_terminal.terminal.terminal import CLOCK, HOSTNAME, USER, EngineUnavailable, Entry, File
+from echo_terminal.terminal.virtual_tree import UPTIME
 
 INTERPRETER = "/usr/bin/python3"
+MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/version")  # as ``cat`` shows them
+HIDDEN = tuple(
+    ("/dev/random /dev/urandom /proc/sys/kernel/random/uuid /proc/stat /proc/vmstat /proc/interrupts /proc/softirqs "
+     "/proc/diskstats /proc/zoneinfo /proc/buddyinfo /proc/partitions /proc/swaps /proc/cmdline").split()
+)  # fmt: skip
+COMPILE = """
+import ast, importlib.util, marshal, os, site, sys
+print(next(path for path in site.getsitepackages() if os.path.isdir(path) and "local" not in path))
+tree = ast.parse(sys.stdin.buffer.read())
+tree.body = [node for node in tree.body if getattr(node, "module", "") != "__future__"]
+for node in ast.walk(tree):
+    if isinstance(node, ast.arg):
+        node.annotation = None
+    elif isinstance(node, ast.FunctionDef):
+        node.returns = None
+code = compile(tree, f"<{sys.argv[1]}>", "exec", dont_inherit=True, optimize=2)
+sys.stdout.flush()
+sys.stdout.buffer.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
 ROOTS = ("/home/user", "/tmp", "/var/site", "/usr/local", "/opt", "/srv")  # noqa: S108 - inside the sandbox
 
 
@@ -50,11 +74,12 @@ class PythonSandbox:
     """A sandbox that runs ``python3``.
 
     Raises:
-        EngineUnavailable: no user namespaces here, or no /usr/bin/python3; the message says what to do.
+        EngineUnavailable: no user namespaces here, or no usable /usr/bin/python3; the message says what to do.
     """
 
     def __init__(self, params: PythonParams | None = None) -> None:
         check_available()
+        self._contents, self._packages = _contents()
         self._params = params or PythonParams()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -67,10 +92,12 @@ class PythonSandbox:
         env: Mapping[str, str],
         files: Mapping[str, tuple[Entry, File]],
         seconds: float,
+        seed: int,
     ) -> Outcome:
-        """Run ``python3 words`` on ``files`` (absolute path -> what and its content) for at most ``seconds``."""
+        """Run ``python3 words`` on ``files`` (absolute path -> what and its content) for at most ``seconds``; what it
+        leaves to chance is drawn from ``seed``."""
         rows, contents = [], []
-        for path, (entry, file) in sorted(files.items()):
+        for path, (entry, file) in sorted(files.items(), key=lambda item: unpacking_order(item[0])):
             last = entry.target if entry.kind == "link" else len(file.content)
             rows.append((path, entry.kind, entry.mode, file.mtime, last))
             if entry.kind == "file":
@@ -82,10 +109,11 @@ class PythonSandbox:
             "RLIMIT_CPU": self._params.cpu_seconds,
             "RLIMIT_CORE": 0,
             "RLIMIT_NOFILE": 256,
+            "RLIMIT_STACK": 8 << 20,  # decides where memory begins
         }
         request = {
             "argv": ["python3", *words], "cwd": cwd, "env": dict(env), "files": rows, "limits": limits,
-            "seconds": seconds, "stdin": len(stdin),
+            "seconds": seconds, "stdin": len(stdin), "seed": seed, "clock": CLOCK,
         }  # fmt: skip
         with self._lock:
             try:
@@ -99,15 +127,15 @@ class PythonSandbox:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
-            descriptors = (_readable(shell_session.PASSWD), _readable(shell_session.GROUP))
+            descriptors = {path: _readable(content) for path, content in self._contents.items()}
             self._process = subprocess.Popen(
-                _command(descriptors),
+                _command(descriptors, self._packages),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                pass_fds=descriptors,
+                pass_fds=tuple(descriptors.values()),
             )
-            for descriptor in descriptors:
+            for descriptor in descriptors.values():
                 os.close(descriptor)
             _receive(self._process.stdout)
         return self._process
@@ -135,8 +163,29 @@ def check_available() -> None:
         )
 
 
-def _command(descriptors: tuple[int, int]) -> list[str]:
-    source = resources.files("echo_terminal.terminal").joinpath("zygote.py").read_text("utf-8")
+def _contents() -> tuple[dict[str, bytes], str]:
+    """Files of the sandbox by path, and the folder of the machine's own packages, which it does not get."""
+    fs = Bash(username=USER, hostname=HOSTNAME).fs()
+    contents = {path: fs.read_file(path) for path in MACHINE} | {"/proc/uptime": UPTIME}
+    contents |= {"/etc/passwd": shell_session.PASSWD.encode(), "/etc/group": shell_session.GROUP.encode()}
+    contents |= dict.fromkeys((path for path in HIDDEN if os.path.exists(path)), b"")
+    for name, known_as in (("still_python", "sitecustomize"), ("still_modules", "still_modules")):
+        command = [INTERPRETER, "-I", "-S", "-c", COMPILE, known_as]
+        compiled = subprocess.run(command, input=_source(name), capture_output=True, check=False)
+        if compiled.returncode != 0:
+            raise EngineUnavailable(
+                f"python3 of the virtual engine needs {INTERPRETER} with a folder for packages below /usr/lib"
+            )
+        place, _, code = compiled.stdout.partition(b"\n")
+        contents[f"{place.decode()}/{known_as}.pyc"] = code
+    return contents, place.decode()
+
+
+def _source(name: str) -> bytes:
+    return resources.files("echo_terminal.terminal").joinpath(f"{name}.py").read_bytes()
+
+
+def _command(descriptors: Mapping[str, int], packages: str) -> list[str]:
     out = [*sandbox.launcher(), "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
     out += ["--new-session", "--as-pid-1", "--uid", "1000", "--gid", "1000", "--hostname", HOSTNAME]
     out += ["--cap-drop", "ALL", "--clearenv", "--ro-bind", "/usr", "/usr"]
@@ -149,14 +198,19 @@ def _command(descriptors: tuple[int, int]) -> list[str]:
     for path in ROOTS:
         out += ["--perms", "0755", "--size", str(64 << 20), "--tmpfs", path]
     out += ["--perms", "1777", "--size", str(16 << 20), "--tmpfs", "/dev/shm"]  # noqa: S108
-    out += ["--file", str(descriptors[0]), "/etc/passwd", "--file", str(descriptors[1]), "/etc/group"]
-    return [*out, "--remount-ro", "/dev", "--remount-ro", "/", INTERPRETER, "-I", "-S", "-c", source]
+    out += ["--perms", "0755", "--size", str(1 << 18), "--tmpfs", packages]
+    for path, descriptor in descriptors.items():
+        how = "--bind-data" if "random" in path else "--ro-bind-data"
+        out += ["--file" if path.startswith("/etc/") else how, str(descriptor), path]
+    for path in (packages, "/dev", "/"):
+        out += ["--remount-ro", path]
+    return [*out, INTERPRETER, "-I", "-S", "-c", _source("zygote").decode()]
 
 
-def _readable(text: str) -> int:
+def _readable(text: bytes) -> int:
     """A descriptor from which a short text can be read once."""
     reader, writer = os.pipe()
-    with open(writer, "w") as pipe:
+    with open(writer, "wb") as pipe:
         pipe.write(text)
     return reader
 

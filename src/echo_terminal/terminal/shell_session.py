@@ -160,7 +160,7 @@ def archive(
             parent = posixpath.dirname(parent)
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for name in sorted(folders.difference(existing) | files.keys(), key=_unpacking_order):
+        for name in sorted(folders.difference(existing) | files.keys(), key=unpacking_order):
             file = files.get(name)
             own = any(name == w or name.startswith(f"{w}/") for w in WRITABLE)
             owner = (1000 if own else 0) if uid is None else uid
@@ -175,7 +175,7 @@ def archive(
     return out.getvalue()
 
 
-def _unpacking_order(path: str) -> list[list[int]]:
+def unpacking_order(path: str) -> list[list[int]]:
     """Sort key: folders before what they hold, names backwards, since tmpfs lists what is newest first."""
     return [[*(-ord(letter) for letter in part), 1] for part in path.split("/")]
 

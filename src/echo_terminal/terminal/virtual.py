@@ -30,15 +30,7 @@ from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.versions import real_versions
 from echo_terminal.terminal.reading import Reading, read
 from echo_terminal.terminal.shell_session import SIGNALLED
-from echo_terminal.terminal.terminal import (
-    HOME,
-    KILLED_EXIT,
-    TIMEOUT_EXIT,
-    Entry,
-    File,
-    Observation,
-    Status,
-)
+from echo_terminal.terminal.terminal import HOME, KILLED_EXIT, TIMEOUT_EXIT, Entry, File, Observation, Status
 from echo_terminal.terminal.virtual_python import PythonProgram
 from echo_terminal.terminal.virtual_shell import forget, new_shell, options, settle
 from echo_terminal.terminal.wording.context import in_context
@@ -83,7 +75,8 @@ class VirtualTerminal:
         self._sound = False  # did every command of the shell come to an end of its own?
         self._points: list[str] = []  # where files are that are only read
         self._end: int | None = None  # the exit code at ``END``
-        self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
+        self._clock, self._draw = Clock(), Draw(0)
+        self._python = PythonProgram(self._draw.random)
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
         self._own = programs(self._clock, self._draw, self._limits)
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping
+from random import Random
 
 from bashkit import FileSystem
 
@@ -26,11 +27,13 @@ def shared_sandbox() -> PythonSandbox:
 class PythonProgram:
     """``python3`` of a terminal; ``fixed`` are the files of its episode that no command can change.
 
-    ``start`` says until when (the host's ``time.monotonic``) the coming command may run and how to stop it where a
-    limit ends Python. ``unavailable`` and ``last`` tell what happened: no sandbox here, or the outcome of the last run.
+    ``chance`` gives the seed of each run. ``start`` says until when (the host's ``time.monotonic``) the coming command
+    may run and how to stop it where a limit ends Python. ``unavailable`` and ``last`` tell what happened: no sandbox
+    here, or the outcome of the last run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chance: Random) -> None:
+        self._chance = chance
         self.fixed: Mapping[str, File] = {}
         self.unavailable: EngineUnavailable | None = None
         self.last: Outcome | None = None
@@ -57,7 +60,8 @@ class PythonProgram:
         fixed = {p: (Entry("file" if f.link is None else "link", f.mode, len(f.content), f.link), f)
                  for p, f in self.fixed.items()}  # fmt: skip
         files = {**fixed, **_files(call)}
-        outcome = sandbox.run(call.argv, call.stdin.encode(), call.cwd, call.env, files, seconds)
+        seed, env = self._chance.getrandbits(48), dict(sorted(call.env.items()))
+        outcome = sandbox.run(call.argv, call.stdin.encode(), call.cwd, env, files, seconds, seed)
         self.last = outcome
         if outcome.over:
             self._stop()

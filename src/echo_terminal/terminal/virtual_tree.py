@@ -13,6 +13,7 @@ from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
 from echo_terminal.terminal.terminal import CLOCK, HOME, HOSTNAME, USER, Entry, File
 
+UPTIME = b"0.00 0.00\n"  # of /proc/uptime
 RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
@@ -134,7 +135,7 @@ def _system() -> dict[str, File]:
                 found[path] = File(fs.read_file(path), entry.mode)
             elif entry.kind == "link":
                 found[path] = File(b"", link=entry.target)
-    return {**found, "/usr/bin/python3": File(b"#!/bin/sh\n", 0o755), "/proc/uptime": File(b"0.00 0.00\n")}
+    return {**found, "/usr/bin/python3": File(b"#!/bin/sh\n", 0o755), "/proc/uptime": File(UPTIME)}
 
 
 @functools.lru_cache(maxsize=64)

@@ -4,6 +4,7 @@ Runs inside bubblewrap as process 1 (nothing inside can signal it), from its sou
 alone. A message is a length of four bytes, a JSON header, and the bytes of files that the header lists.
 """
 
+import ctypes
 import json
 import os
 import resource
@@ -14,12 +15,20 @@ import stat
 import struct
 import sys
 import time
+import uuid
+from random import Random
 from typing import Any, BinaryIO
 
 ROOTS = ("/home/user", "/tmp", "/var/site", "/usr/local", "/opt", "/srv")  # noqa: S108 - inside the sandbox
 KEPT = ROOTS[:3]  # what a program may change for good
+START = "/dev/shm/start"  # noqa: S108 - what ``still_python`` reads
+DEVICES = ("/dev/random", "/dev/urandom")  # files here, of random bytes
+UUID = "/proc/sys/kernel/random/uuid"  # a file too, where the kernel has it
+RANDOM_BYTES = 1 << 12
+NO_RANDOM_ADDRESSES = 0x0040000  # of ``personality``
 OUTPUT_LIMIT = 4 << 20
 TREE_LIMIT = 64 << 20
+BORN = int(time.time())  # no file is older
 State = dict[str, tuple[int, int, int, int, int]]
 
 
@@ -41,7 +50,7 @@ def send(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
 
 def clear() -> None:
     """Empty every root."""
-    for root in ROOTS:
+    for root in (*ROOTS, os.path.dirname(START)):
         for name in os.listdir(root):
             path = os.path.join(root, name)
             if os.path.isdir(path) and not os.path.islink(path):
@@ -118,6 +127,13 @@ def changes(before: State, after: State) -> tuple[list[Any], list[str], bytes] |
 
 def run(request: dict[str, Any], stdin: bytes) -> tuple[list[bytes], int, str]:
     """Run CPython with the words of the request until it ends or its time is over."""
+    drawn = Random(request["seed"]).randbytes(RANDOM_BYTES)
+    for device in DEVICES:
+        with open(device, "wb") as file:
+            file.write(drawn)
+    if os.path.exists(UUID):
+        with open(UUID, "w") as text:
+            print(uuid.UUID(bytes=drawn[:16], version=4), file=text)
     outputs = [os.pipe(), os.pipe()]
     reader, writer = os.pipe()
     child = os.fork()
@@ -146,12 +162,17 @@ def become(request: dict[str, Any], stdin: int, outputs: list[int]) -> None:
         for target, source in enumerate((stdin, *outputs)):
             os.dup2(source, target)
         os.closerange(3, 256)
+        with open(START, "w") as file:
+            print(request["seed"], request["clock"], BORN, os.getpid(), file=file)
         os.chdir(request["cwd"])
         for name, value in request["limits"].items():
             limit = getattr(resource, name)
             resource.setrlimit(limit, (value, value))
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        os.execve("/usr/bin/python3", request["argv"], request["env"])
+        env = request["env"]
+        if env.get("PYTHONHASHSEED", "random") == "random":
+            env["PYTHONHASHSEED"] = str(request["seed"] & 0xFFFF)
+        os.execve("/usr/bin/python3", request["argv"], env)
     except BaseException as error:  # anything else would go on as a second zygote
         os.write(2, f"python3: {error}\n".encode())
         os._exit(126)
@@ -201,6 +222,9 @@ def exchange(
 def serve() -> None:
     """Answer requests until the host hangs up."""
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    ctypes.CDLL(None).personality(
+        NO_RANDOM_ADDRESSES
+    )  # of programs started from here; refused in some containers
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     empty = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1, 2):

@@ -247,7 +247,7 @@ def programs(clock: Clock, draw: Draw, limits: Limits) -> dict[str, Callback]:
             custom_builtins=table,
         )
         inner.mount("/", call.fs)
-        inner.execute_sync(f"cd {shlex.quote(call.cwd)}")
+        inner.execute_sync(f"cd {shlex.quote(call.cwd)}; RANDOM={draw.random.randrange(1 << 15)}")
         done = inner.execute_sync(
             f"{{ {command}\n}} <<< {shlex.quote(given.removesuffix(chr(10)))}" if given else command
         )

@@ -130,8 +130,8 @@ class Call:
         bytewise = argv[:1] == [CODED]
         if bytewise:
             argv, stdin = argv[1:], text_of(base64.b64decode(stdin))
-        name, env = context.name.removeprefix(OWN), dict(sorted(context.env.items()))
-        return cls(name, argv, stdin, env, context.cwd, context.fs, clock, bytewise=bytewise)
+        name = context.name.removeprefix(OWN)
+        return cls(name, argv, stdin, context.env, context.cwd, context.fs, clock, bytewise=bytewise)
 
     @property
     def given(self) -> bytes:

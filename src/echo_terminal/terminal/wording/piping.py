@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.words import PLACE
 
 OWN = "__"  # in front of the names of our programs that bashkit has too
@@ -57,7 +56,6 @@ _PLAIN = re.compile(r"(?:\w+sum|base64(?:\s+-w\s*0)?|xxd(?:\s+-p)?)\s*(?:<<<\s*\
 _PIPED = re.compile(r"(?<!\|)\|&?\s*\Z")
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
-_AGE = re.compile(r"(?<=\s)-[mac](time|min)\s+([-+]?)(\d+)(?=\s|\Z)")
 _FIND_ALSO = frozenset(
     (
         "-L -P -H -name -iname -path -wholename -ipath -type -user -group -uid -gid -perm -maxdepth -mindepth -print "
@@ -76,20 +74,7 @@ def _chosen_find(match: re.Match[str]) -> str:
     before, words = match.groups()
     asked = set(_FIND_WORD.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)))
     ours = asked & _FIND_OURS and asked <= _FIND_OURS | _FIND_ALSO
-    return f"{before}{OWN}find{words}" if ours else f"{before}find{_AGE.sub(_dated, words)}"
-
-
-def _dated(match: re.Match[str]) -> str:
-    """A test of age, which bashkit counts from the host's time, as one of the time when a file was written."""
-    unit, sign, number = match[1], match[2], int(match[3])
-    least = (
-        number * 86_400 if unit == "time" else (number - 1) * 60 + 1
-    )  # seconds: days count down, minutes up
-    newest = f"-newermt @{CLOCK - least}"
-    older = f"-newermt @{CLOCK - least - (86_400 if unit == 'time' else 60)}"
-    if sign:
-        return newest if sign == "-" else f"! {older}"
-    return f"\\( {older} ! {newest} \\)" if least > 1 else older
+    return f"{before}{OWN}find{words}" if ours else match[0]
 
 
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")

@@ -1,8 +1,8 @@
 """What a command would ask the host, asked of the episode in its place: the time, and numbers of chance.
 
-bashkit looks at the host's clock and time zone for ``printf '%()T'``, in jq, ``touch -d`` and ``find -newermt``, and at
-its random numbers for ``SRANDOM`` and ``sort -R``. What a script holds that was put into a file is not read here: jq
-asks the host there, and so do ``touch`` and ``SRANDOM``.
+bashkit looks at the host's clock and time zone for ``printf '%()T'``, in jq, ``touch -d`` and ages in ``find``, and at
+its random numbers for ``SRANDOM``, ``sort -R`` and ``dd``. Scripts that are run are read too (``scripts.script``), those
+that are sourced are not.
 """
 
 from __future__ import annotations
@@ -13,10 +13,17 @@ from collections.abc import Callable
 from echo_terminal.terminal.programs.dates import parse_date
 from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.piping import OWN
-from echo_terminal.terminal.wording.texts import to_keep
+from echo_terminal.terminal.wording.texts import texts, to_keep
 from echo_terminal.terminal.wording.words import PLACE, value
 
-_MAY = re.compile(r"\)T|RANDOM|if=/dev/|\bjq\b|-newer|touch|sort")
+RUNS = re.compile(  # a script of the shell, or a folder that is entered
+    rf"(?:(?:\b(?:ba|da)?sh\b(?:[ \t]+-[a-z]+)*|\bsource|{PLACE}\.)[ \t]+|{PLACE}(?=\.{{0,2}}/))([\w./~+-]+)"
+    r"|\bcd[ \t]+([\w./+-]+)"
+)
+_INSIDE = re.compile(
+    r"\b(?:ba|da)?sh\s+-\w*c\b|\|\s*(?:ba|da)?sh\b|\b(?:eval|trap|alias)\b"
+)  # runs texts as commands
+_MAY = re.compile(r"\)T|RANDOM|if=/dev/|\bjq\b|\bfind\b|touch|sort")
 _DATE = r"%-?\d*\([^()'\"\n]*\)T"
 _NOW = re.compile(  # a time that printf is not given, or asks of the shell
     rf"(\bprintf[ \t]+(?:-v[ \t]+\w+[ \t]+)?(?:'[^'%]*{_DATE}[^']*'|\"[^\"%`$]*{_DATE}[^\"`$]*\"))"
@@ -29,7 +36,7 @@ _STARTS = (
 )
 _JQ = re.compile(
     rf"({_STARTS}jq(?:\s+(?:--(?:arg|argjson|slurpfile|rawfile)\s+{_WORD}\s+{_WORD}|--indent\s+\d+|-L\s*{_WORD}"
-    rf"|-(?!\w*f)\w+|--(?!from-file|arg)[\w-]+))*\s+)(?=['\"\w.[({{$@])({_WORD})"
+    rf"|-(?!\w*f)\w+|--(?!from-file|arg)[\w-]+))*\s+)(?=['\"\w.[({{$@])"
 )
 _JQ_ASKS = {  # what jq's clock and time zone tell, in terms of what they do not
     "now": str(CLOCK),
@@ -37,9 +44,10 @@ _JQ_ASKS = {  # what jq's clock and time zone tell, in terms of what they do not
     "strflocaltime": "strftime(f)",
 }
 _TOUCHED = re.compile(rf"({_STARTS}touch\b[^;&|\n]*?\s(?:-\w*d[ \t]*|--date[ =]))({_WORD})")
-_NEWER = re.compile(r"(\sfind\b|^find\b)([^;&|\n]*)", re.M)
+_FIND = re.compile(r"(\sfind\b|^find\b)(?=[^;&|\n]*\s-(?:[ac]?newer|[mac](?:time|min)\b))([^;&|\n]*)", re.M)
 _WRITTEN = re.compile(rf"(?<=\s)-newer[mac]t[ \t]+({_WORD})|(?<=\s)-[ac]newer(?=\s)")
 _DD = re.compile(r"(\bif=['\"]?/dev/)(?=u?random\b)")  # bashkit's dd knows the devices by their names
+_AGE = re.compile(r"(?<=\s)-[mac](time|min)\s+([-+]?)(\d+)(?=\s|\Z)")
 _SHUFFLES = re.compile(
     rf"({_STARTS})sort(?=(?:[ \t]+{_WORD})*?[ \t]+(?:-[a-su-zA-Z]*R|--random-so|--sort=r)[^;&|\n]*)"
 )
@@ -51,8 +59,14 @@ def repeatable(command: str) -> str:
         return command
     for needed, pattern, new in _FORMS:
         if needed in command and pattern.search(command) is not None:
-            command = pattern.sub(new if new is _chance else _outside(to_keep(command), new), command)
+            command = pattern.sub(new if new is _chance else _outside(_texts(command), new), command)
     return command
+
+
+def _texts(command: str) -> list[tuple[int, int]]:
+    """The texts that it does not run: neither itself nor as a script that it makes."""
+    runs = _INSIDE.search(command) is not None or any(match[1] for match in RUNS.finditer(command))
+    return to_keep(command) if runs else texts(command) or []
 
 
 def _outside(
@@ -73,9 +87,9 @@ def _chance(match: re.Match[str]) -> str:
 
 def _of_jq(match: re.Match[str]) -> str:
     """jq with definitions in front of its program, escaped so that they hold inside quotes too."""
-    asked = [name for name in _JQ_ASKS if re.search(rf"(?<![.$\w]){name}\b", match[2]) is not None]
+    asked = [name for name in _JQ_ASKS if re.search(rf"(?<![.$\w]){name}\b", match.string) is not None]
     heads = [f"def {name}{'(f)' if '(f)' in _JQ_ASKS[name] else ''}:{_JQ_ASKS[name]};" for name in asked]
-    return match[1] + re.sub(r"([ ;()])", r"\\\1", "".join(heads)) + match[2]
+    return match[1] + re.sub(r"([ ;()])", r"\\\1", "".join(heads))
 
 
 def _moment(word: str) -> str:
@@ -93,12 +107,25 @@ def _written(match: re.Match[str]) -> str:
     return f"-newermt {_moment(match[1])}"
 
 
+def _dated(match: re.Match[str]) -> str:
+    """A test of age, which bashkit counts from the host's time, as one of the time when a file was written."""
+    unit, sign, number = match[1], match[2], int(match[3])
+    least = (
+        number * 86_400 if unit == "time" else (number - 1) * 60 + 1
+    )  # seconds: days count down, minutes up
+    newest = f"-newermt @{CLOCK - least}"
+    older = f"-newermt @{CLOCK - least - (86_400 if unit == 'time' else 60)}"
+    if sign:
+        return newest if sign == "-" else f"! {older}"
+    return f"\\( {older} ! {newest} \\)" if least > 1 else older
+
+
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (")T", _NOW, lambda match: f"{match[1]} {CLOCK}"),
     ("SRANDOM", _CHANCE, _chance),
     ("jq", _JQ, _of_jq),
     ("touch", _TOUCHED, lambda match: match[1] + _moment(match[2])),
-    ("newer", _NEWER, lambda match: match[1] + _WRITTEN.sub(_written, match[2])),
+    ("find", _FIND, lambda match: match[1] + _AGE.sub(_dated, _WRITTEN.sub(_written, match[2]))),
     ("if=/dev/", _DD, lambda match: f"{match[1]}/"),
     ("sort", _SHUFFLES, lambda match: f"{match[1]}{OWN}sort"),
 )

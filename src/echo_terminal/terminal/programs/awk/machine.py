@@ -34,7 +34,7 @@ class Machine:
         for n, word in enumerate(argv):
             self.A["ARGV"].values[str(n)] = Field(word)
         if "ENVIRON" in program.arrays:
-            for name, value in env.items():
+            for name, value in sorted(env.items()):  # bashkit's order is another in each process
                 self.A["ENVIRON"].touch(to_bytes(name), False, True)
                 self.A["ENVIRON"].values[to_bytes(name)] = Field(to_bytes(value))
         if "ARGV" in program.arrays:

@@ -15,7 +15,7 @@ from echo_terminal.terminal.programs.call import Call, UsageError, inode, quote
 from echo_terminal.terminal.programs.dates import parse_date
 from echo_terminal.terminal.programs.files.found import KIND, Facts, Found
 from echo_terminal.terminal.programs.files.modes import parse_mode
-from echo_terminal.terminal.terminal import USER
+from echo_terminal.terminal.terminal import CLOCK, USER
 
 UNITS = {"": 512, "b": 512, "c": 1, "w": 2, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -164,7 +164,7 @@ class Search:
             raise UsageError(
                 f"I cannot figure out how to interpret {quote(text)} as a date or time", hint=False
             ) from None
-        return lambda found: self.facts.time(found) > then
+        return lambda found: CLOCK - self.facts.age(found) > then
 
     def _same(self, text: str) -> Test:
         meta = self.call.lstat(self.call.path(text))
