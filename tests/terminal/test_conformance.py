@@ -58,6 +58,11 @@ def fifth_of_texts():
     return rows_of("bash_corpus_5b.jsonl")
 
 
+@pytest.fixture(scope="module")
+def sixth_of_strangers():
+    return rows_of("bash_corpus_6b.jsonl")
+
+
 def share(rows):
     return sum(row.exact for row in rows) / len(rows)
 
@@ -93,8 +98,15 @@ def test_fifth_corpus_of_text_tools_stays_where_it_is(fifth_of_texts):
     assert share([row for row in fifth_of_texts if row.error]) >= 0.90
 
 
-def test_every_difference_has_a_reason(first, second, third, fourth, fifth_of_the_shell, fifth_of_texts):
-    rows = [*first, *second, *third, *fourth, *fifth_of_the_shell, *fifth_of_texts]
+def test_sixth_corpus_of_whole_scripts_stays_where_it_is(sixth_of_strangers):
+    assert share(sixth_of_strangers) >= 0.91
+    assert share([row for row in sixth_of_strangers if row.error]) >= 0.86
+
+
+def test_every_difference_has_a_reason(
+    first, second, third, fourth, fifth_of_the_shell, fifth_of_texts, sixth_of_strangers
+):
+    rows = [*first, *second, *third, *fourth, *fifth_of_the_shell, *fifth_of_texts, *sixth_of_strangers]
     found = c.differences(rows)
     assert [command for _, command, _, reason in found if not reason] == []
     stale = {why for _, why in c.reasons()} - {reason for *_, reason in found}

@@ -72,10 +72,10 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (rf"^sh: (\S+\.sh): {NO_ENTRY}$", r"sh: 0: cannot open \1: No such file"),
     (r"^bash: getopts: illegal option -- '(.)'$", r"bash: illegal option -- \1"),
     (r"^bash: eval: line \d+: (unexpected EOF.*)$", r"bash: \1"),
+    (r"^(sed: (?:invalid option -- '.'|unrecognized option '.*'|option requires an argument -- '.'))\n"
+     r"(?!Usage: sed \[OPTION\]\.\.\. \{script-only)", rf"\1\n{SED}"),
     (r"^(?:Usage: sed \[OPTION\]\.\.\. \{script\} \[FILE\]\.\.\.\n)+Stream (?:.*\n)*?.* and exit\n.* and exit\n",
      SED),
-    (r"^(sed: (?:invalid option -- '.'|unrecognized option '.*'|option requires an argument -- '.'))\n(?!Usage)",
-     rf"\1\n{SED}"),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*valid decimal$", r"\1: Unmatched \\{"),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*missing expression$",
      r"\1: Invalid preceding regular expression"),
