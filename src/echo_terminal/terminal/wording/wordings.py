@@ -26,7 +26,8 @@ _COMPLAINTS = (
     r"|fields are numbered from 1|invalid field value '[^']*'|the delimiter must be a single character"
 )
 _TEXTS: tuple[tuple[str, str], ...] = (
-    (r"(: command not found)\. .*$", r"\1"),
+    (r"(: command not found)\. Did you mean: [^?\n]*\?", r"\1"),
+    (r"^([^\[\n]*: command not found)\. .*$", r"\1"),
     (r"^sh: line (\d+): (.*): command not found$", r"sh: \1: \2: not found"),
     (
         r"^error: unexpected argument '-([^-'])[^']*' found\n(?:.*\n)*?Usage: (\S+).*\n(?:.*\n)*?For more .*$",
