@@ -54,6 +54,15 @@ def script(*lines):
          "new\nx\n755\n755\n755\n", "", 0),
         ("chmod 644 env.py; echo x > env.py; ls -l env.py > words.sed; cut -c1-10 words.sed; stat -c %a words.sed",
          "-rw-r--r--\n755\n", "", 0),
+        ("x=$(nosuch 2>&1); echo \"[$x]\"; (lss) 2>&1 | sed 's/^/<&/'",
+         "[bash: nosuch: command not found]\n<bash: lss: command not found\n", "", 0),
+        # a file for a loop in a command
+        (script("f() {", "  while read x; do :; done < nosuch", "}", "f", "for i in 1; do", "  if true; then",
+                "    while :; do", "      :", "    done < nosuch", "  fi", "done", "while :; do", "  while :; do",
+                "    :", "  done < nosuch", "  break", "done", "while :; do", "  :", "done < nosuch") + "bash s.sh", "",
+         "".join(f"s.sh: line {line}: nosuch: No such file or directory\n" for line in (1, 5, 17, 20)), 1),
+        ("echo '[[ -f x ]]; nosuch' > s.sh; dash s.sh", "",
+         "s.sh: 1: [[: not found\ns.sh: 1: nosuch: not found\n", 127),
         # options, and what is wrong with a whole script
         (script("for i in 1 2; do", "  echo $i", "done", "false") + "bash -x s.sh", "1\n2\n",
          "+ for i in 1 2\n+ echo 1\n+ for i in 1 2\n+ echo 2\n+ false\n", 1),
@@ -81,6 +90,8 @@ def script(*lines):
          "./s.sh: 2: [[: not found\n./s.sh: 3: source: not found\n./s.sh: 4: [: c: unexpected operator\n"
          "cat: closed: Permission denied\n./s.sh: 9: Bad substitution\n", 2),
         (script("set -eo pipefail", "echo no") + "sh s.sh", "", "s.sh: 1: set: Illegal option -o pipefail\n", 2),
+        (script("x=${1:?want a word}", 'y="${2?}"', "echo $x") + "sh s.sh; echo $?; sh s.sh a; sh s.sh b ''", "2\nb\n",
+         "s.sh: 1: 1: want a word\ns.sh: 2: 2: parameter not set\n", 0),
         (script("echo a", "for ((;;)); do :; done") + "sh s.sh", "a\n",
          "s.sh: 2: Syntax error: Bad for loop variable\n", 2),
         (script("#!/bin/sh", "nosuch x", "cd nosuch", "exit 3") + "chmod +x s.sh; ./s.sh", "",

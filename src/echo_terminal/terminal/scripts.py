@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from echo_terminal.terminal.programs import xargs
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call
+from echo_terminal.terminal.wording import piping
 from echo_terminal.terminal.wording.calling import LONGEST, PROGRAM, RUN
 from echo_terminal.terminal.wording.dash_scripts import in_dash
 from echo_terminal.terminal.wording.grammar import syntax_error, unclosed
@@ -25,7 +26,11 @@ from echo_terminal.terminal.wording.texts import unended
 from echo_terminal.terminal.wording.tracing import TRACED, traced
 
 FUNCTION = f'{RUN}() {{ eval "$({PROGRAM} "$@")"; }}'
-FUNCTIONS = {RUN: FUNCTION, xargs.RUN: xargs.FUNCTION}  # that stand in the place of programs
+FUNCTIONS = {
+    RUN: FUNCTION,
+    xargs.RUN: xargs.FUNCTION,
+    **piping.FUNCTIONS,
+}  # that stand in the place of programs
 AS_TYPED = '"${@:2}"'  # the words behind the line of the call
 _UNREADY = "cannot execute: required file not found"
 _SHELLS = ("bash", "sh", "dash")
@@ -37,6 +42,10 @@ _PARSED = re.compile(
     r"^((\S+): line (\d+): )syntax error: (expected .*|unterminated .*|parser fuel exhausted)$", re.M
 )
 _ENDLESS = re.compile(r"^(\S+): (syntax error: parser fuel exhausted).*$", re.M)
+_UNOPENED = re.compile(r"^(\S+): line (\d+): (.*: (?:No such file or directory|Permission denied))$", re.M)
+_DONE = re.compile(r"\bdone\s*(?:<|>)")
+_AROUND = re.compile(r"\s*(?:(?:for|select|case|function)\b|\w+\s*\(\))")
+_END = re.compile(r"(?:done|fi|esac|\})")
 _CLAUSE = re.compile(r"\s*\(?[^\s()$`|]+(?:\s*\|\s*[^\s()$`|]+)*\)")
 _HELPERS = "; ".join((FUNCTION, ""))
 
@@ -56,7 +65,7 @@ def script(call: Call, change: Rewording, ran: list[Ran]) -> None:
     """Write the call for the words behind the number of its line: a script and its arguments, where the name of a
     shell may stand before. ``ran`` gets the text of the script."""
     _, *words = call.argv
-    shell = words.pop(0) if words[0] in _SHELLS else ""
+    shell = words.pop(0).replace("dash", "sh") if words[0] in _SHELLS else ""
     flags = ""
     while shell and words[0][:1] == "-":
         flags += f"{words.pop(0)} "
@@ -109,10 +118,29 @@ def real_texts(text: str, ran: list[Ran]) -> str:
     """Error texts of scripts that were handed over as texts, with what bash says of a wrong syntax."""
     text = _AS_TEXT.sub(r"\1", text.replace(_HELPERS, ""))
     lines = {name: script.split("\n") for name, script, _ in ran}
+    bash = {name: script.split("\n") for name, script, dash in ran if not dash}
+    text = _UNOPENED.sub(lambda found: _of_loop(found, bash.get(found[1], [])), text)
     text = _ENDLESS.sub(
         lambda found: f"{found[1]}: line {_unclosed_clause(lines.get(found[1], []))}: {found[2]}", text
     )
     return _PARSED.sub(lambda found: _syntax(found, lines.get(found[2], [])), text)
+
+
+def _of_loop(found: re.Match[str], lines: list[str]) -> str:
+    """Where a file for a loop inside a command cannot be opened, bash names the line of the function, ``for`` or
+    ``case`` around it, or else the last of the command."""
+    place = int(found[2]) - 1
+    if place >= len(lines) or _DONE.search(lines[place]) is None or lines[place][:1] not in (" ", "\t"):
+        return found[0]
+    deep = len(lines[place]) - len(lines[place].lstrip())
+    for number in range(place - 1, -1, -1):
+        line, inside = lines[number], len(lines[number]) - len(lines[number].lstrip())
+        if line.strip() and inside < deep:
+            deep = inside
+            if _AROUND.match(line) is not None:
+                return f"{found[1]}: line {number + 1}: {found[3]}"
+    end = next((n for n in range(place, len(lines)) if _END.match(lines[n])), place)
+    return f"{found[1]}: line {end + 1}: {found[3]}"
 
 
 def _unclosed_clause(lines: list[str]) -> int:

@@ -39,7 +39,6 @@ from echo_terminal.terminal.wording.jq_numbers import with_numbers
 from echo_terminal.terminal.wording.jq_words import of_jq
 from echo_terminal.terminal.wording.messages import exit_code, real_messages
 from echo_terminal.terminal.wording.permissions import Rights
-from echo_terminal.terminal.wording.piping import FUNCTIONS
 from echo_terminal.terminal.wording.tracing import real_trace
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
@@ -49,7 +48,6 @@ Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit co
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
 _OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
-_FUNCTIONS = {**scripts.FUNCTIONS, **FUNCTIONS}  # of commands that call them
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -247,7 +245,7 @@ class VirtualTerminal:
         self._timed = self._timed or "SECONDS" in command
         before = [f"SECONDS={self._seconds}"] if self._timed else []  # no time passes between commands
         text, after = reading.text, []
-        for name, function in _FUNCTIONS.items():
+        for name, function in scripts.FUNCTIONS.items():
             if name in text:
                 self._rights.define(self._open, name, function)
         if self._options:

@@ -11,7 +11,7 @@ from echo_terminal.terminal.wording.words import PLACE
 LONGEST = 20_000  # characters of a command or script that is looked through
 RUN, PROGRAM = f"{OWN}run_script", f"{OWN}script"
 _FILE = r"(?:\.{1,2}/|/(?!(?:usr|s?bin|etc|dev|proc)/)|[\w.-]+/)[\w./-]*"
-_NAMED = r"(?:ba)?sh[ \t]+(?:-[eux]+[ \t]+)*(?=[\w./~\"$][^\s;&|<>()]*)"
+_NAMED = r"(?:ba|da)?sh[ \t]+(?:-[eux]+[ \t]+)*(?=[\w./~\"$][^\s;&|<>()]*)"
 _CALL = re.compile(rf"({PLACE})(?={_NAMED}|{_FILE}(?=[\s;&|<>)]|\Z))")
 _PATTERN = re.compile(r"[^\s;&|<>()]*[ \t]*[|)]")  # of ``case``, perhaps
 

@@ -24,6 +24,7 @@ _BRACES = re.compile(r"(?<![$\\{])\{[^\s{}$'\"]*(?:,|\.\.)[^\s{}$'\"]*\}")
 _EQUAL = re.compile(
     r"(?<!\[)\[\s+(\"[^\"]*\"|'[^']*'|[^\s\"']+)\s+==\s+(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)\s+\]"
 )
+_ASKED = re.compile(r"^((?:\w+=|: +)\"?\$\{(\w+)(:?)\?([^{}`\n]*)\}\"?)(?=[ \t]*(?:#.*)?$)", re.M)
 SAYS = '__dash_says() { printf "%s: %s: %s\\n" "$0" "$2" "$3" >&2; return "$1"; }; '
 ECHO_OF_DASH = f'echo() {{ {ECHO} "$@"; }}; '
 
@@ -39,8 +40,16 @@ def in_dash(script: str) -> tuple[str, str]:
     text = _changed(
         _MISSING, lambda match: f"{match[1]}__dash_says 127 $LINENO '{match[2]}: not found' ", text
     )
+    text = _ASKED.sub(_asked_for, text)
     head = SAYS if "__dash_says" in text else ""
     return head + (ECHO_OF_DASH if ECHOES.search(text) is not None else ""), text
+
+
+def _asked_for(match: re.Match[str]) -> str:
+    line, name, colon, said = match.groups()
+    there = f'[ -n "${{{name}-}}" ]' if colon else f'[ -n "${{{name}+x}}" ]'
+    told = f"{name}: {said or 'parameter not set' + (' or null' if colon else '')}".replace('"', '\\"')
+    return f'{there} || {{ __dash_says 2 $LINENO "{told}"; exit; }}; {line}'
 
 
 def _ended(script: str) -> str:

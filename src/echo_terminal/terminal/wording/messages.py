@@ -18,7 +18,7 @@ _ON_PATHS = (
     "sort uniq cut nl comm paste column wc shuf join diff realpath tac fold fmt rev expand tee head tail"
 )
 _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+(?:-\S+\s+)*-\w*c\b|\bbash\s*(?:-s\s*)?<<|\|\s*bash\s*$")
-_LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
+_LINE = re.compile(r"(?:^|(?<=[\[\"'(=<>| :]))bash: (?:-c: )?line \d+: ", re.M)
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
 _CONTROL = re.compile(r"[\t\r]")

@@ -16,23 +16,14 @@ CODED = "--coded"  # the first word of a call whose input and output are base64
 BYTEWISE = f"{OWN}bytewise"
 WHICH, KILLING = f"{OWN}which", f"{OWN}kill_late"
 NUMBERS, JQ, RAW_JQ = f"{OWN}numbers", f"{OWN}jq", f"{OWN}raw_jq"
-FUNCTIONS = {  # of the shell, for commands in which their names stand
+FUNCTIONS = {  # of the shell, each in one line, for commands in which their names stand
     BYTEWISE: f'{BYTEWISE}() {{ base64 -w 0 | "$1" {CODED} "${{@:2}}" | base64 -d; return "${{PIPESTATUS[1]}}"; }}',
     # Every program is in /usr/bin, which is /bin too.
     WHICH: WHICH
-    + """() { local all= name found code=0
-        while true; do case "$1" in
-            -a) all=1; shift;;
-            -?*) echo "Illegal option ${1:0:2}" >&2; echo "Usage: /usr/bin/which [-a] args"; return 2;;
-            *) break;;
-        esac; done
-        [ $# -gt 0 ] || return 1
-        for name; do
-            if found=$(which "$name"); then
-                echo "$found"
-                case "$all$found" in 1/usr/bin/*) echo "${found#/usr}";; esac
-            else code=1; fi
-        done; return $code; }""",
+    + '() { local all= name found code=0; while true; do case "$1" in -a) all=1; shift;; -?*) echo "Illegal option '
+    '${1:0:2}" >&2; echo "Usage: /usr/bin/which [-a] args"; return 2;; *) break;; esac; done; [ $# -gt 0 ] || '
+    'return 1; for name; do if found=$(which "$name"); then echo "$found"; case "$all$found" in 1/usr/bin/*) '
+    'echo "${found#/usr}";; esac; else code=1; fi; done; return $code; }',
     JQ: f'{JQ}() {{ "$@" | {NUMBERS}; return "${{PIPESTATUS[0]}}"; }}',
     RAW_JQ: f'{RAW_JQ}() {{ "$@" | {NUMBERS} raw; return "${{PIPESTATUS[0]}}"; }}',
     KILLING: KILLING + '() { timeout "$@"; local code=$?; [ $code -eq 124 ] && return 137; return $code; }',

@@ -1,8 +1,8 @@
 """What a command would ask the host, asked of the episode in its place: the time, and numbers of chance.
 
 bashkit looks at the host's clock and time zone for ``printf '%()T'``, in jq, ``touch -d`` and ages in ``find``, and at
-its random numbers for ``SRANDOM``, ``sort -R`` and ``dd``. Scripts that are run are read too (``scripts.script``), those
-that are sourced are not.
+its random numbers for ``SRANDOM``, ``sort -R`` and ``dd``. Scripts that are run are read too (``scripts.script``), not
+those that are sourced.
 """
 
 from __future__ import annotations

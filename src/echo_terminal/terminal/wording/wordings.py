@@ -26,7 +26,8 @@ _COMPLAINTS = (
     r"|fields are numbered from 1|invalid field value '[^']*'|the delimiter must be a single character"
 )
 _TEXTS: tuple[tuple[str, str], ...] = (
-    (r"(: command not found)\. .*$", r"\1"),
+    (r"(: command not found)\. Did you mean: [^?\n]*\?", r"\1"),
+    (r"^([^\[\n]*: command not found)\. .*$", r"\1"),
     (r"^sh: line (\d+): (.*): command not found$", r"sh: \1: \2: not found"),
     (
         r"^error: unexpected argument '-([^-'])[^']*' found\n(?:.*\n)*?Usage: (\S+).*\n(?:.*\n)*?For more .*$",
@@ -72,10 +73,10 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (rf"^sh: (\S+\.sh): {NO_ENTRY}$", r"sh: 0: cannot open \1: No such file"),
     (r"^bash: getopts: illegal option -- '(.)'$", r"bash: illegal option -- \1"),
     (r"^bash: eval: line \d+: (unexpected EOF.*)$", r"bash: \1"),
+    (r"^(sed: (?:invalid option -- '.'|unrecognized option '.*'|option requires an argument -- '.'))\n"
+     r"(?!Usage: sed \[OPTION\]\.\.\. \{script-only)", rf"\1\n{SED}"),
     (r"^(?:Usage: sed \[OPTION\]\.\.\. \{script\} \[FILE\]\.\.\.\n)+Stream (?:.*\n)*?.* and exit\n.* and exit\n",
      SED),
-    (r"^(sed: (?:invalid option -- '.'|unrecognized option '.*'|option requires an argument -- '.'))\n(?!Usage)",
-     rf"\1\n{SED}"),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*valid decimal$", r"\1: Unmatched \\{"),
     (r"^(sed: -e expression #\d+, char \d+): invalid pattern: .*missing expression$",
      r"\1: Invalid preceding regular expression"),
