@@ -31,6 +31,15 @@ _DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an o
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
 
 
+_STREAMS = re.compile(r"\bexec\s(?:[^;&|\n]*[\s>])?(?:[012]?[<>]|&>)")
+_STOPS = re.compile(r"\b(?:head|exit|break|read)\b|-\w*[mq]|[\s\d/{;'\"]q\b")
+
+
+def may_stop(command: str) -> bool:
+    """May a program of the command leave the one before it alone with the rest of what it writes?"""
+    return _STOPS.search(command) is not None
+
+
 class Reading(NamedTuple):
     """A command, read."""
 
@@ -45,6 +54,7 @@ class Reading(NamedTuple):
     child: bool  # starts background children
     leaves: bool  # may end the shell
     script: bool  # may run a file by its path
+    streams: bool  # has ``exec`` turn an input or output of the shell elsewhere
 
 
 def read(command: str, *, traces: bool = False) -> Reading:
@@ -69,6 +79,7 @@ def _read(command: str, traces: bool) -> Reading:
         "&" in text and _CHILD.search(text) is not None,
         not names.isdisjoint(_LEAVES),
         "/" in text and PATH.search(text) is not None,
+        "exec" in names and _STREAMS.search(command) is not None,
     )
 
 

@@ -5,7 +5,7 @@ A command costs some hundred microseconds. Nothing reaches the host: files, proc
 
 - A command that starts background children waits for them, and in it ``sleep`` takes no time.
 - A shell that ends (``exit``, ``set -e``) goes on where it was with the exported variables that it had.
-- Options of ``set`` and aliases last from command to command; traps do not.
+- Options of ``set``, aliases and traps last from command to command; what ``exec`` did to the outputs does not.
 - A program written here runs beside the shell where plain words call it, till a command may change their meaning.
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
 from echo_terminal.config import StrictModel
-from echo_terminal.terminal import state, virtual_tree
+from echo_terminal.terminal import state, virtual_shell, virtual_tree
 from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
@@ -29,7 +29,7 @@ from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.small import Draw
 from echo_terminal.terminal.programs.versions import real_versions
 from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
-from echo_terminal.terminal.reading import Reading, read
+from echo_terminal.terminal.reading import Reading, may_stop, read
 from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.terminal import (
@@ -42,7 +42,6 @@ from echo_terminal.terminal.terminal import (
     Status,
 )
 from echo_terminal.terminal.virtual_python import PythonProgram
-from echo_terminal.terminal.virtual_shell import forget, new_shell, options
 from echo_terminal.terminal.wording.context import in_context
 from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
 from echo_terminal.terminal.wording.jq_words import of_jq
@@ -98,6 +97,7 @@ class VirtualTerminal:
         """
         own, self._fixed = virtual_tree.split(files)
         self._code, self._options, self._deep, self._cwd = 0, "", False, HOME
+        self._traps: dict[str, str] = {}
         self._line = FIRST_LINE
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
         self._state: ShellState | None = None  # of the shell, where it was looked at
@@ -121,9 +121,9 @@ class VirtualTerminal:
 
     def _build(self) -> Bash:
         self._sound = True
-        limits = self.params
-        return new_shell(
-            self._programs, self._timeout, limits.max_commands, limits.max_loop, limits.max_bytes
+        most = self.params
+        return virtual_shell.new_shell(
+            self._programs, self._timeout, most.max_commands, most.max_loop, most.max_bytes
         )
 
     @property
@@ -172,6 +172,8 @@ class VirtualTerminal:
             stdout, stderr, code, status = self._beside(reading.words)
         else:
             stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
+        if self._limits.cut and status is Status.OK and not may_stop(command):
+            code, status = KILLED_EXIT, Status.KILLED
         if stderr and len(stderr) <= LONGEST:
             stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
             stderr = real_messages(stderr, command, (before, self._cwd))
@@ -228,20 +230,26 @@ class VirtualTerminal:
         self._state, self._env = self._open.shell_state(), None
         self._cwd = self._state.cwd
         if self._altered:
-            self._options = options(self._state.variables)
+            self._options = virtual_shell.options(self._state.variables)
+            self._traps = {**self._state.traps, **self._exit}
+            if reading.streams:
+                self._rebuild()
         return stdout, stderr, code, status
 
     def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
-        self._end = None
-        text, before, after = reading.text, [], []
+        self._end, self._exit = None, {n: text for n, text in self._traps.items() if n == "EXIT"}
+        self._debug = "DEBUG" in self._traps or "DEBUG" in command
+        may_end = reading.leaves or "-e" in self._options
+        text, after = reading.text, []
+        before = virtual_shell.carried(self._options, self._traps, at_exit=may_end)
         if RUN in text:
             self._rights.define(self._open, RUN, FUNCTION)
-        if self._options:
-            before.append(f"set {self._options}")
         asks = "$?" in command
         if self._last and _CARRIED.search(command) is not None:
             before.append(f": {self._last}\n(exit {self._code})")
+        elif asks and self._code and "ERR" in self._traps:
+            text = virtual_shell.with_code(text, self._code)
         elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
         if not (before or asks or reading.script or reading.child or reading.leaves):
@@ -249,24 +257,25 @@ class VirtualTerminal:
         text = with_interpreters(text, self._open.fs(), self._cwd)
         if asks:
             text = _FRESH.sub(r"\g<0>:;", text)
-        watched = reading.child or "-e" in self._options or reading.leaves
-        watched = watched and not open_ended(reading.text)
+        watched = (reading.child or may_end) and not (open_ended(reading.text) or self._debug)
         if watched:
-            after.append(f"{END} $?")
-            if "trap" in command:
-                after.append("trap - EXIT")
+            traps = "trap" in command or "EXIT" in self._traps
+            after += [f'{END} $? "$(trap -p EXIT)"', "trap - EXIT"] if traps else [f"{END} $?"]
             if reading.child and "sleep" in command:
                 before.insert(0, "sleep() { :; }")
                 after.append("unset -f sleep")
         return "\n".join([*before, text, *after]), watched
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
-        self._end = int(context.argv[0])
+        code, *at_exit = context.argv
+        self._end, self._exit = int(code), virtual_shell.exit_trap(at_exit[0]) if at_exit else self._exit
         return BuiltinResult()
 
     def _judge(self, command: str, result: ExecResult, chunks: list[tuple[str, str]]) -> Ended:
         """Both outputs, exit code and status of what bashkit reports."""
         stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
+        if chunks and self._debug:  # what such a trap says comes in no other way
+            stdout = "".join(out for out, _ in chunks)
         python = self._python.last if self._python.last is not None and self._python.last.over else None
         if python is not None:
             self._open.clear_cancel()
@@ -284,7 +293,7 @@ class VirtualTerminal:
                 code, status = KILLED_EXIT, Status.KILLED
             elif python is None:
                 stderr += result.error + "\n"
-            stderr = _OF_LIMITS.sub("", stderr)
+            stderr = virtual_shell.without_limits(stderr)
         if python is not None:
             late = python.over == "time"
             code, status = (TIMEOUT_EXIT, Status.TIMEOUT) if late else (KILLED_EXIT, Status.KILLED)
@@ -294,6 +303,8 @@ class VirtualTerminal:
     def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> Ended:
         """The same, but as one that ended at a limit where one of ours was reached."""
         limit = self.params.max_output
+        if "exceeds limit" in stderr and (said := virtual_shell.without_limits(stderr)) != stderr:
+            return stdout[:limit], said[:limit], KILLED_EXIT, Status.KILLED
         if self._limits.reached == TIME:
             code, status = TIMEOUT_EXIT, Status.TIMEOUT
         elif self._limits.reached is not None or max(len(stdout), len(stderr)) > limit:
@@ -304,9 +315,9 @@ class VirtualTerminal:
         """The exit code of a watched command; a shell that it ended is made anew."""
         if self._end is not None:
             return self._end
-        if _ABORTS.search(stderr) is None:
-            self._line = FIRST_LINE
-            forget(self._open)
+        if not virtual_shell.aborted(stderr):
+            self._line, self._exit = FIRST_LINE, {}
+            virtual_shell.forget(self._open)
         return code
 
     def _rebuild(self) -> None:
@@ -325,8 +336,7 @@ class VirtualTerminal:
     def read(self, path: str) -> bytes | None:
         """See ``Terminal.read``; no symbolic link is followed, in the middle of the path neither."""
         fs = self._open.fs()
-        found = virtual_tree.entry(fs, path)
-        return fs.read_file(path) if found is not None and found.kind == "file" else None
+        return fs.read_file(path) if virtual_tree.is_file(fs, path) else None
 
     def list(self, root: str = HOME) -> dict[str, Entry]:
         """See ``Terminal.list``; empty where ``root`` is no directory."""
@@ -334,13 +344,7 @@ class VirtualTerminal:
 
     def fingerprint(self) -> str:
         """See ``Terminal.fingerprint``."""
-        shell = self._open.shell_state()
-        variables = {**shell.variables, **shell.env, **shell.arrays, **shell.assoc_arrays}
-        variables = {n: v for n, v in variables.items() if not n.startswith("SHOPT_")}
+        cwd, variables = virtual_shell.held(self._open)
         tree, fs = self.list(), self._open.fs()
         contents = {path: fs.read_file(path) for path, entry in tree.items() if entry.kind == "file"}
-        return state.digest(shell.cwd, variables, tree, contents)
-
-
-_OF_LIMITS = re.compile(r"^.*(?:resource limit exceeded|execution cancelled).*\n?", re.M)
-_ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
+        return state.digest(cwd, variables, tree, contents)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
@@ -13,6 +15,12 @@ _OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
     "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
 }  # fmt: skip
+
+_OF_LIMITS = re.compile(
+    r"^.*(?:resource limit exceeded|execution cancelled|printf: format \w+ \d+ exceeds limit).*\n?", re.M
+)
+_ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
+_FIRST_CODE = re.compile(r"\A([^;&|\n]*?)\$\?")
 
 
 def new_shell(
@@ -44,9 +52,45 @@ def options(variables: Mapping[str, str]) -> str:
     return " ".join(flag for name, flag in _OPTIONS.items() if variables.get(name) == "1")
 
 
+def carried(flags: str, traps: Mapping[str, str], *, at_exit: bool) -> list[str]:
+    """The lines that give a command the options and traps of the one before; of the trap ``EXIT`` only ``at_exit``:
+    bashkit runs it at the end of every call."""
+    kept = [name for name in sorted(traps, key="DEBUG".__eq__) if at_exit or name != "EXIT"]
+    lines = [f"trap -- {shlex.quote(traps[name])} {name}" for name in kept]
+    return [f"set {flags}", *lines] if flags else lines
+
+
+def with_code(command: str, code: int) -> str:
+    """The command with an exit code in place of ``$?`` in its first simple command: no trap runs for that."""
+    return _FIRST_CODE.sub(rf"\g<1>{code}", command)
+
+
+def without_limits(text: str) -> str:
+    """Standard error without what bashkit says of its limits."""
+    return _OF_LIMITS.sub("", text)
+
+
+def aborted(text: str) -> bool:
+    """Does standard error tell of a mistake at which a shell drops its command, and lives on?"""
+    return _ABORTS.search(text) is not None
+
+
+def exit_trap(listing: str) -> dict[str, str]:
+    """The trap that ``trap -p EXIT`` lists."""
+    return {"EXIT": shlex.split(listing)[2]} if listing else {}
+
+
+def held(shell: Bash) -> tuple[str, dict[str, object]]:
+    """Working directory and variables of a shell, those left out in which bashkit keeps its options."""
+    now = shell.shell_state()
+    found = {**now.variables, **now.env, **now.arrays, **now.assoc_arrays}
+    return now.cwd, {name: value for name, value in found.items() if not name.startswith("SHOPT_")}
+
+
 def forget(shell: Bash) -> None:
     """Take from a shell what a new one would not have: variables that are not exported, functions, aliases."""
     now = shell.shell_state()
+    shell.execute_sync("trap - EXIT " + " ".join(now.traps))
     names = {*now.variables, *now.arrays, *now.assoc_arrays} - {*now.env} - SHELL_VARIABLES
     functions = [line.split()[-1] for line in shell.execute_sync("declare -F").stdout.splitlines()]
     own = " ".join(name for name in names if not name.startswith("SHOPT_"))

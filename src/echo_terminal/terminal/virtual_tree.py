@@ -159,6 +159,12 @@ def entry(fs: FileSystem, path: str) -> Entry | None:
     return next((kept for _, kept in found), None)
 
 
+def is_file(fs: FileSystem, path: str) -> bool:
+    """Is a regular file at an absolute path, without a link on the way?"""
+    found = entry(fs, path)
+    return found is not None and found.kind == "file"
+
+
 def walk_one(fs: FileSystem, folder: str) -> Iterator[tuple[str, Entry]]:
     """The entries of one folder."""
     for item in fs.read_dir(folder or "/"):

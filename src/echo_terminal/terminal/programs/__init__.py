@@ -21,7 +21,7 @@ from echo_terminal.terminal.programs.archive import xz
 from echo_terminal.terminal.programs.archive import zip as zipping
 from echo_terminal.terminal.programs.awk import command as awk
 from echo_terminal.terminal.programs.bc import command as bc
-from echo_terminal.terminal.programs.call import Call, Clock, Typed, UsageError
+from echo_terminal.terminal.programs.call import TOO_LONG, Call, Clock, Typed, UsageError
 from echo_terminal.terminal.programs.files import (
     copying,
     describing,
@@ -38,6 +38,7 @@ from echo_terminal.terminal.programs.patch import command as patching
 from echo_terminal.terminal.programs.sqlite import command as database
 from echo_terminal.terminal.programs.text import (
     columns,
+    devices,
     diffing,
     ending,
     filling,
@@ -121,6 +122,8 @@ PLAIN: Mapping[str, Program] = {
     f"{OWN}tr": translating.tr,
     f"{OWN}grep": small.two_matchers,
     f"{OWN}signals": small.signals,
+    f"{OWN}history": small.history,
+    f"{OWN}fc": small.fc,
     "yes": small.yes,
     "curl": small.curl,
     "wget": small.wget,
@@ -130,6 +133,7 @@ PLAIN: Mapping[str, Program] = {
     "expr": expressions.expr,
     dash.ECHO: dash.echo,
     refusing.REFUSE: refusing.refuse,
+    devices.ZEROS: devices.zeros,
     "whoami": people.whoami,
     "logname": people.logname,
     "groups": people.groups,
@@ -137,6 +141,7 @@ PLAIN: Mapping[str, Program] = {
 }
 
 
+_REASONS = (("read-only", "Read-only file system"), ("too long", TOO_LONG))
 Callback = Callable[[BuiltinContext | Typed], BuiltinResult]
 
 
@@ -186,7 +191,13 @@ def _with_files(program: Program, call: Call) -> None:
 
 def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callback]:
     """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
-    on_files = {**ON_FILES, "mktemp": draw.mktemp, "shuf": draw.shuf, "sqlite3": database.program(limits)}
+    on_files = {
+        **ON_FILES,
+        "mktemp": draw.mktemp,
+        "shuf": draw.shuf,
+        devices.NOISE: draw.noise,
+        "sqlite3": database.program(limits),
+    }
 
     def shell(call: Call, command: str, given: str) -> tuple[str, int]:
         """Run a command for a program, over the same files; its errors go where the program's go.
@@ -247,6 +258,7 @@ def within(limits: Limits, program: Program) -> Program:
             limits.reached = call.code = stopped.code
         except RecursionError:
             limits.reached = call.code = ROOM
+        limits.cut = limits.cut or call.cut
 
     return run
 
@@ -279,5 +291,5 @@ def _run(program: Program, call: Call) -> None:
             prefix = f"{call.name}: " if call.name in ("diff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
     except RuntimeError as error:  # of the file system: full, or mounted read-only
-        reason = "Read-only file system" if "read-only" in str(error) else "No space left on device"
+        reason = next((said for sign, said in _REASONS if sign in str(error)), "No space left on device")
         call.fail(f"cannot write: {reason}")

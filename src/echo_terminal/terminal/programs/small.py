@@ -13,9 +13,10 @@ from decimal import Decimal, InvalidOperation
 
 from echo_terminal.terminal.programs.archive.packing import unpacked
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options, quote
-from echo_terminal.terminal.programs.limits import ROOM, WIDEST, Stopped, narrow
+from echo_terminal.terminal.programs.limits import FLOOD, ROOM, WIDEST, Stopped, narrow
+from echo_terminal.terminal.programs.text.devices import noise
 
-FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
+LONGEST_SEQ = 32 << 20  # characters of whole numbers
 NOT_FOUND = 127
 MOST_LINES = 3_000_000  # that are shuffled
 SIGNALS = (
@@ -69,6 +70,21 @@ def signals(call: Call) -> None:
     call.out.append("\n")
 
 
+def history(call: Call) -> None:
+    """The list of a shell that keeps none, as every engine's."""
+    wrong = next((word for word in call.argv if re.fullmatch(r"\d+|-.*", word) is None), None)
+    if wrong is not None and not call.argv[0].startswith("-"):
+        call.err.append(f"bash: history: {wrong}: numeric argument required\n")
+        call.code = 1
+
+
+def fc(call: Call) -> None:
+    """Commands of that list."""
+    if not any(word.startswith("-") and "l" in word for word in call.argv):
+        call.err.append("bash: fc: no command found\n")
+        call.code = 1
+
+
 def seq(call: Call) -> None:
     """Print a sequence of numbers."""
     argv = call.argv
@@ -100,16 +116,25 @@ def seq(call: Call) -> None:
     ):
         raise Stopped(ROOM)
     count = int((last - first) / step) + 1 if (last - first) / step >= 0 else 0
-    texts, size = [], 0
-    for number in range(count):
-        value = first + number * step
-        texts.append(f"{value:.{places}f}" if style is None else style % _argument(style, value))
-        size += len(texts[-1]) + len(separator)
-        if size > FLOOD:
-            break
+    most, wide = FLOOD, max(len(f"{value:.{places}f}") for value in (first, last)) + len(separator)
+    if places == 0 and style is None and all(number == int(number) for number in numbers):
+        call.cut = count * wide > LONGEST_SEQ
+        shown = range(int(first), int(first + count * step), int(step))
+        texts = [str(number) for number in (shown[: FLOOD // wide + 1] if call.cut else shown)]
+        most = LONGEST_SEQ
+    else:
+        texts, size = [], 0
+        for number in range(count):
+            value = first + number * step
+            texts.append(f"{value:.{places}f}" if style is None else style % _argument(style, value))
+            size += len(texts[-1]) + len(separator)
+            call.cut = size > FLOOD
+            if call.cut:
+                break
     if ("-w" in names or "--equal-width" in names) and style is None:
         width = max(len(f"{value:.{places}f}") for value in (first, first + (count - 1) * step, last))
-        del texts[FLOOD // width + 1 :]
+        call.cut = call.cut or len(texts) * width > most
+        del texts[most // width + 1 :]
         texts = [("-" if t[0] == "-" else "") + t.lstrip("-").zfill(width - (t[0] == "-")) for t in texts]
     if texts:
         call.out.append(separator.join(texts) + "\n")
@@ -119,6 +144,7 @@ def yes(call: Call) -> None:
     """Repeat a line, not for ever but until no terminal would listen."""
     line = (" ".join(call.argv) or "y") + "\n"
     call.out.append(line * (FLOOD // len(line) + 1))
+    call.cut = True
 
 
 def _argument(style: str, value: Decimal) -> float:
@@ -185,6 +211,10 @@ class Draw:
                 call.fs.write_file(path, b"")
                 call.fs.chmod(path, 0o600)
         call.line(name)
+
+    def noise(self, call: Call) -> None:
+        """What ``/dev/urandom`` gives."""
+        noise(call, self.random)
 
     def shuf(self, call: Call) -> None:
         """Write lines in an order that the seed of the episode determines."""

@@ -50,6 +50,7 @@ _MATCHERS = re.compile(  # two kinds of pattern at once
     rf"({PLACE})grep(?=\s+(?:-\w*(?:[EFG]\w*P|P\w*[EFG])\w*|-([EFGP])\s+-(?!\2)[EFGP])\s)"
 )
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
+_HISTORY = re.compile(rf"({PLACE})(history|fc)(?=[\s;&|)]|\Z)")
 _SUMS = re.compile(
     rf"({PLACE}|(?:\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
     r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?![^;&|\n]*<)"
@@ -69,6 +70,8 @@ def own_programs(command: str, *, tee: bool) -> str:
         command = _LS.sub(rf"\1{OWN}ls\2", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
+    if "history" in command or "fc" in command:
+        command = _HISTORY.sub(rf"\1{OWN}\2", command)
     if " -l" in command:
         command = _SIGNALS.sub(f"{OWN}signals", command)
     if "sum " in command:

@@ -1,0 +1,107 @@
+"""Sessions of several commands in the virtual engine: what real bash answers step by step, as recorded."""
+
+import pytest
+
+from echo_terminal.terminal.terminal import HOME, File, Status
+
+FILES = {
+    f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\ndelta\n"),
+    f"{HOME}/bin.dat": File(bytes(range(120, 140))),
+}
+LONG = "n" * 256
+SESSIONS = {
+    "no history": [
+        ("echo a; history", "a\n", "", 0),
+        ("history | tail -3; fc -l | tail -3", "", "", 0),
+        ("fc -s", "", "bash: fc: no command found\n", 1),
+    ],
+    "trap ERR": [
+        ("trap 'echo err' ERR", "", "", 0),
+        ("false", "err\n", "", 1),
+        ('echo "$?"; false || true', "1\n", "", 0),
+        ("echo x | grep y", "err\n", "", 1),
+        ("trap - ERR", "", "", 0),
+        ("false", "", "", 1),
+    ],
+    "trap EXIT": [
+        ("trap 'rm -f t; echo bye' EXIT; touch t", "", "", 0),
+        ("ls t", "t\n", "", 0),
+        ("(trap 'echo inner' EXIT; echo sub)", "sub\ninner\n", "", 0),
+        ("exit 4", "bye\n", "", 4),
+        ("ls t", "", "ls: cannot access 't': No such file or directory\n", 2),
+        ("exit 5", "", "", 5),
+    ],
+    "trap DEBUG": [
+        ("trap 'echo dbg' DEBUG", "", "", 0),
+        ("echo b; echo c", "dbg\nb\ndbg\nc\n", "", 0),
+        ("trap - DEBUG", "dbg\n", "", 0),
+        ("echo d", "d\n", "", 0),
+    ],
+    "outputs of exec": [
+        ("exec > out.txt; echo a", "", "", 0),
+        ("echo b", "b\n", "", 0),
+        ("exec >> out.txt 2>&1; ls nosuch", "", "", 2),
+        ("cat out.txt", "a\nls: cannot access 'nosuch': No such file or directory\n", "", 0),
+        ("exec 3> three.txt; echo c >&3", "", "", 0),
+        ("echo d >&3; exec 3>&-; cat three.txt", "c\nd\n", "", 0),
+    ],
+    "ranges": [
+        ("for i in {1..20000}; do n=$i; done; echo $n", "20000\n", "", 0),
+        ("echo {20000..1} | cut -c1-18", "20000 19999 19998 \n", "", 0),
+        ("echo x{1..10001}y | tail -c 8; echo {00001..20000} | cut -c1-12", "x10001y\n00001 00002 \n", "", 0),
+        ("echo '{1..20000}'", "{1..20000}\n", "", 0),
+    ],
+    "streams": [
+        ("yes | head -n 2000000 | wc -l", "2000000\n", "", 0),
+        ("seq 1000000 | tail -1; seq 10000000000 | head -2", "1000000\n1\n2\n", "", 0),
+        ("seq 5000 | head -n -4999; seq 5000 | tail -n +4999", "1\n4999\n5000\n", "", 0),
+        ("head -c 3000000 /dev/zero | wc -c", "3000000\n", "", 0),
+        ("tr '\\0' x < /dev/zero | head -c 2000000 | wc -c", "2000000\n", "", 0),
+        ("head -c 5M </dev/zero > z; wc -c z", "5242880 z\n", "", 0),
+        ("head -c 100000 /dev/urandom > r; stat -c %s r", "100000\n", "", 0),
+        ("head -c 2000 /dev/urandom | wc -c; head -c 8 /dev/urandom | xxd -p | wc -c", "2000\n17\n", "", 0),
+        ("head -c 12 bin.dat | xxd -p", "78797a7b7c7d7e7f80818283\n", "", 0),
+    ],
+    "long names": [
+        (f"touch {LONG}", "", f"touch: cannot touch '{LONG}': File name too long\n", 1),
+        (f"mkdir {LONG}", "", f"mkdir: cannot create directory '{LONG}': File name too long\n", 1),
+        (f"echo x > {LONG}", "", f"bash: {LONG}: File name too long\n", 1),
+        (f"cp a.txt {LONG}", "", f"cp: cannot stat '{LONG}': File name too long\n", 1),
+        (f"mv a.txt {LONG}", "", f"mv: cannot stat '{LONG}': File name too long\n", 1),
+        (f"ls {LONG}", "", f"ls: cannot access '{LONG}': File name too long\n", 2),
+        (f"head {LONG}", "", f"head: cannot open '{LONG}' for reading: File name too long\n", 1),
+        (f"wc {LONG}", "", f"wc: {LONG}: File name too long\n", 1),
+        (f"touch {LONG[1:]}; ls | grep -c nn", "1\n", "", 0),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_session(terminal, name: str) -> None:
+    for command, printed, complaint, code in SESSIONS[name]:
+        seen = terminal.run(command)
+        assert (seen.stdout, seen.stderr, seen.exit_code) == (printed, complaint, code), command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "seq 10000000 | tail -1",
+        "yes | tail -1",
+        "yes | head -n 3000000 | wc -l",
+        "head -c 70M /dev/zero | wc -c",
+        "printf %200000s x",
+        "echo 'scale=99999; 4*a(1)' | bc -l | wc -c",
+    ],
+)
+def test_more_than_the_limits_is_never_cut_in_silence(terminal, command: str) -> None:
+    seen = terminal.run(command)
+    assert (seen.status, seen.exit_code) == (Status.KILLED, 137)
+
+
+def test_random_bytes_are_the_seeds(terminal) -> None:
+    drawn = []
+    for seed in (3, 3, 4):
+        terminal.reset(FILES, seed)
+        drawn.append(terminal.run("head -c 32 /dev/urandom | xxd -p").stdout)
+    assert drawn[0] == drawn[1] != drawn[2]
