@@ -62,6 +62,21 @@ SESSIONS = {
         ("head -c 2000 /dev/urandom | wc -c; head -c 8 /dev/urandom | xxd -p | wc -c", "2000\n17\n", "", 0),
         ("head -c 12 bin.dat | xxd -p", "78797a7b7c7d7e7f80818283\n", "", 0),
     ],
+    "umask": [
+        ("umask 077; touch f; mkdir d; stat -c %a f d", "600\n700\n", "", 0),
+        ("echo x > g; cp f h; rm f; touch f; stat -c %a g h f; umask", "600\n600\n600\n0077\n", "", 0),
+        ("umask u=rwx,g=rx,o=; mkdir -p p/q; touch p/f; find p -perm 750 | sort; stat -c %a p/f", "p\np/q\n640\n",
+         "", 0),
+        ("chmod 644 g; stat -c %a g; umask 22; touch l; stat -c %a l d", "644\n644\n700\n", "", 0),
+        ("(umask 077; echo k > key); touch o; stat -c %a key o; umask", "600\n644\n0022\n", "", 0),
+        ("umask 027; exit", "", "", 0),
+        ("umask; touch z; stat -c %a z", "0022\n644\n", "", 0),
+    ],
+    "set -e and a mistake of bash's own": [
+        ("set -eu; x=1", "", "", 0),
+        ("echo $nosuch", "", "bash: nosuch: unbound variable\n", 1),
+        ('echo "[$x]"', "[]\n", "", 0),
+    ],
     "long names": [
         (f"touch {LONG}", "", f"touch: cannot touch '{LONG}': File name too long\n", 1),
         (f"mkdir {LONG}", "", f"mkdir: cannot create directory '{LONG}': File name too long\n", 1),

@@ -25,6 +25,7 @@ from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
 from echo_terminal.terminal.programs.call import Clock, Typed
+from echo_terminal.terminal.programs.files.masking import Mask
 from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.small import Draw
 from echo_terminal.terminal.programs.versions import real_versions
@@ -55,7 +56,6 @@ LONGEST = 1 << 16  # characters of output that may hold error texts; a flood hol
 Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit code, status
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
-_OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
 _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
@@ -77,12 +77,11 @@ class VirtualTerminal:
         self.params = params or VirtualParams()
         self._timeout = 10.0
         self._shell: Bash | None = None
-        self._line = FIRST_LINE
         self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
-        self._clock, self._draw, self._python = Clock(), Draw(0), PythonProgram()
+        self._clock, self._draw, self._mask, self._python = Clock(), Draw(0), Mask(), PythonProgram()
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
-        self._own = programs(self._clock, self._draw, self._limits)
+        self._own = programs(self._clock, self._draw, self._limits, self._mask)
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
@@ -104,6 +103,7 @@ class VirtualTerminal:
         self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
         self._last = ""  # word of a command that ran beside the shell, and that it does not know
         self._clock.restart()
+        self._mask.restart()
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
         self._python.fixed, self._rights = self._fixed, Rights(own)
@@ -163,8 +163,7 @@ class VirtualTerminal:
         self._limits.start(timeout)
         before, traces = self._cwd, "x" in self._options
         known = self._rights.applied(shell, command)
-        if "LINENO" in known and _OTHER_LINES.search(known) is None:
-            known = known.replace("$LINENO", f"$((LINENO+{line - 1}))")
+        known = virtual_shell.with_line(known, line)
         if known != command or traces:
             reading = read(known, traces=traces)
         usual = not (self._altered or self._rights.wraps)
@@ -186,8 +185,8 @@ class VirtualTerminal:
             stdout = real_messages(stdout, command, (before, self._cwd))
         elif "--version" in command:
             stdout = real_versions(stdout)
-        shown = normal_form(stdout), normal_form(stderr)
-        return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return Observation(normal_form(stdout), normal_form(stderr), code, self._cwd, status, seconds)
 
     def _beside(self, words: tuple[str, ...]) -> Ended:
         """How a program written here did, called as bashkit calls it: plain words need no shell."""
@@ -229,6 +228,7 @@ class VirtualTerminal:
             return stdout, stderr, code, status
         self._state, self._env = self._open.shell_state(), None
         self._cwd = self._state.cwd
+        self._mask.after(command, self._state.variables, self._open.fs())
         if self._altered:
             self._options = virtual_shell.options(self._state.variables)
             self._traps = {**self._state.traps, **self._exit}
@@ -264,7 +264,7 @@ class VirtualTerminal:
             if reading.child and "sleep" in command:
                 before.insert(0, "sleep() { :; }")
                 after.append("unset -f sleep")
-        return "\n".join([*before, text, *after]), watched
+        return virtual_shell.numbered([*before, text, *after], len(before), self._line - LINES), watched
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
         code, *at_exit = context.argv
@@ -315,7 +315,7 @@ class VirtualTerminal:
         """The exit code of a watched command; a shell that it ended is made anew."""
         if self._end is not None:
             return self._end
-        if not virtual_shell.aborted(stderr):
+        if "-e" in self._options or not virtual_shell.aborted(stderr):
             self._line, self._exit = FIRST_LINE, {}
             virtual_shell.forget(self._open)
         return code

@@ -20,6 +20,8 @@ _OF_LIMITS = re.compile(
     r"^.*(?:resource limit exceeded|execution cancelled|printf: format \w+ \d+ exceeds limit).*\n?", re.M
 )
 _ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
+_OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
+_LINE = re.compile(r"\$\(\(LINENO\+\d+\)\)")
 _FIRST_CODE = re.compile(r"\A([^;&|\n]*?)\$\?")
 
 
@@ -65,6 +67,19 @@ def with_code(command: str, code: int) -> str:
     return _FIRST_CODE.sub(rf"\g<1>{code}", command)
 
 
+def with_line(command: str, line: int) -> str:
+    """The command with the numbers of its lines in place of ``$LINENO``: its first has this one."""
+    if "LINENO" not in command or _OTHER_LINES.search(command) is not None:
+        return command
+    return command.replace("$LINENO", f"$((LINENO+{line - 1}))")
+
+
+def numbered(lines: list[str], before: int, line: int) -> str:
+    """The text of lines: a command, whose first line has this number, behind others that do not count."""
+    text = "\n".join(lines)
+    return _LINE.sub(f"$((LINENO+{line - 1 - before}))", text) if before and "LINENO" in text else text
+
+
 def without_limits(text: str) -> str:
     """Standard error without what bashkit says of its limits."""
     return _OF_LIMITS.sub("", text)
@@ -90,7 +105,7 @@ def held(shell: Bash) -> tuple[str, dict[str, object]]:
 def forget(shell: Bash) -> None:
     """Take from a shell what a new one would not have: variables that are not exported, functions, aliases."""
     now = shell.shell_state()
-    shell.execute_sync("trap - EXIT " + " ".join(now.traps))
+    shell.execute_sync("umask 022; trap - EXIT " + " ".join(now.traps))
     names = {*now.variables, *now.arrays, *now.assoc_arrays} - {*now.env} - SHELL_VARIABLES
     functions = [line.split()[-1] for line in shell.execute_sync("declare -F").stdout.splitlines()]
     own = " ".join(name for name in names if not name.startswith("SHOPT_"))

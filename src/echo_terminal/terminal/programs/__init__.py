@@ -28,11 +28,13 @@ from echo_terminal.terminal.programs.files import (
     finding,
     kinds,
     listing,
+    masking,
     modes,
     naming,
     teeing,
 )
 from echo_terminal.terminal.programs.files import making as files
+from echo_terminal.terminal.programs.files.masking import Mask
 from echo_terminal.terminal.programs.limits import DEEPEST, ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.programs.patch import command as patching
 from echo_terminal.terminal.programs.sqlite import command as database
@@ -189,8 +191,8 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callback]:
-    """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
+def programs(clock: Clock, draw: small.Draw, limits: Limits, mask: Mask) -> dict[str, Callback]:
+    """Name -> callback for bashkit, by the clock, the random numbers, the limits and the mask of one terminal."""
     on_files = {
         **ON_FILES,
         "mktemp": draw.mktemp,
@@ -242,15 +244,18 @@ def programs(clock: Clock, draw: small.Draw, limits: Limits) -> dict[str, Callba
     table: dict[str, Callback] = {}
     for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
         table |= {
-            name: callback(within(limits, program), clock, files=uses) for name, program in group.items()
+            name: callback(within(limits, program, mask), clock, files=uses)
+            for name, program in group.items()
         }
+    table[masking.MASK] = mask
     return table
 
 
-def within(limits: Limits, program: Program) -> Program:
+def within(limits: Limits, program: Program, mask: Mask) -> Program:
     """The program, ended where it reaches a limit: the time of the command, or more than it may make."""
 
     def run(call: Call) -> None:
+        mask.settle(call.fs)
         try:
             with watched(limits):
                 program(call)
@@ -258,6 +263,7 @@ def within(limits: Limits, program: Program) -> Program:
             limits.reached = call.code = stopped.code
         except RecursionError:
             limits.reached = call.code = ROOM
+        mask.settle(call.fs)
         limits.cut = limits.cut or call.cut
 
     return run

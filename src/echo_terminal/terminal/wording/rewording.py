@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.programs.files.masking import told
 from echo_terminal.terminal.programs.text.columns import REGULAR
 from echo_terminal.terminal.programs.text.devices import own_devices
 from echo_terminal.terminal.programs.text.ending import own_ends
@@ -62,6 +63,8 @@ def _forms(command: str) -> str:
     command = openings(refusals(command))
     if "tail" in command or "head" in command:
         command = own_ends(command)
+    if "umask" in command:
+        command = told(command)
     if "/dev/" in command:
         command = own_devices(command)
     if ".." in command:
