@@ -6,9 +6,11 @@ import re
 
 from bashkit import FileSystem
 
+from echo_terminal.terminal.wording.piping import OWN
 from echo_terminal.terminal.wording.words import PLACE
 
 PATH = re.compile(rf"({PLACE})((?:\.{{1,2}}/|/|[\w.-]+/)[\w./-]*)")  # at the place of a command
+MISSING = f"{OWN}no_interpreter"
 _ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")
 
 
@@ -26,6 +28,9 @@ def with_interpreters(command: str, fs: FileSystem, cwd: str) -> str:
             return match[0]
         first = fs.read_file(path)[:80].partition(b"\n")[0]
         program = first.split()[-1].rpartition(b"/")[2] if first.startswith(b"#!") else b""
+        interpreter = first[2:].split()[0].decode("utf-8", "replace") if program else "/bin/sh"
+        if not interpreter.startswith(("/bin/", "/usr/bin/")) and not fs.exists(interpreter):
+            return f"{match[1]}{MISSING} {match[2]}"
         name = "python3" if program.startswith(b"python") else "bash" if program == b"bash" else ""
         if name == "bash" and "chmod" in command:  # the command may take the right to execute
             return match[0]

@@ -25,10 +25,9 @@ from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
 from echo_terminal.terminal.programs.call import Clock, Typed
-from echo_terminal.terminal.programs.files.masking import Mask
+from echo_terminal.terminal.programs.files.masking import Modes
 from echo_terminal.terminal.programs.limits import TIME, Limits
 from echo_terminal.terminal.programs.small import Draw
-from echo_terminal.terminal.programs.versions import real_versions
 from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
 from echo_terminal.terminal.reading import Reading, may_stop, read
 from echo_terminal.terminal.scripts import with_interpreters
@@ -43,16 +42,17 @@ from echo_terminal.terminal.terminal import (
     Status,
 )
 from echo_terminal.terminal.virtual_python import PythonProgram
+from echo_terminal.terminal.wording import lost
 from echo_terminal.terminal.wording.context import in_context
 from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
 from echo_terminal.terminal.wording.jq_words import of_jq
 from echo_terminal.terminal.wording.messages import exit_code, real_messages
+from echo_terminal.terminal.wording.outputs import LONGEST, real_output
 from echo_terminal.terminal.wording.permissions import Rights
 from echo_terminal.terminal.wording.tracing import real_trace
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
 FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command
-LONGEST = 1 << 16  # characters of output that may hold error texts; a flood holds none that anybody reads
 Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit code, status
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
@@ -75,14 +75,15 @@ class VirtualTerminal:
 
     def __init__(self, params: VirtualParams | None = None) -> None:
         self.params = params or VirtualParams()
-        self._timeout = 10.0
+        self._timeout, self._line = 10.0, FIRST_LINE
         self._shell: Bash | None = None
         self._sound = False  # did every command of the shell come to an end of its own?
         self._end: int | None = None  # the exit code at ``END``
-        self._clock, self._draw, self._mask, self._python = Clock(), Draw(0), Mask(), PythonProgram()
+        self._clock, self._draw, self._modes, self._python = Clock(), Draw(0), Modes(), PythonProgram()
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
-        self._own = programs(self._clock, self._draw, self._limits, self._mask)
+        self._own = programs(self._clock, self._draw, self._limits, self._modes)
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
+        self._python.applied = self._modes.learn
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
 
@@ -95,7 +96,7 @@ class VirtualTerminal:
             ValueError: a path that is not absolute.
         """
         own, self._fixed = virtual_tree.split(files)
-        self._code, self._options, self._deep, self._cwd = 0, "", False, HOME
+        self._code, self._options, self._deep, self._cwd, self._lost = 0, "", False, HOME, lost.FOUND
         self._traps: dict[str, str] = {}
         self._line = FIRST_LINE
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
@@ -103,13 +104,13 @@ class VirtualTerminal:
         self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
         self._last = ""  # word of a command that ran beside the shell, and that it does not know
         self._clock.restart()
-        self._mask.restart()
+        self._modes.restart({p: f.mode for p, f in own.items() if f.mode != 0o644 and f.link is None})
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
         self._python.fixed, self._rights = self._fixed, Rights(own)
         self._shell = self._pristine()
         virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
-        self._shell.execute_sync(f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}")
+        self._shell.execute_sync(virtual_shell.opening(seed))
         self._clock.ready = time.time()
 
     def _pristine(self) -> Bash:
@@ -158,15 +159,15 @@ class VirtualTerminal:
         if reading.times:
             virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
-        self._altered = self._altered or reading.alters
-        self._deep = self._deep or "eval" in command
+        self._altered, self._deep = self._altered or reading.alters, self._deep or "eval" in command
         self._limits.start(timeout)
         before, traces = self._cwd, "x" in self._options
-        known = self._rights.applied(shell, command)
-        known = virtual_shell.with_line(known, line)
+        known = virtual_shell.with_line(self._rights.applied(shell, command), line)
+        if self._lost or "PATH" in known:
+            known = lost.hidden(known, self._lost, shell.fs())
         if known != command or traces:
             reading = read(known, traces=traces)
-        usual = not (self._altered or self._rights.wraps)
+        usual = not (self._altered or self._rights.wraps or self._lost)
         if usual and reading.words and reading.words[0] in self._own:
             stdout, stderr, code, status = self._beside(reading.words)
         else:
@@ -181,12 +182,9 @@ class VirtualTerminal:
             code = exit_code(stderr, command, code)
         stderr = warnings(command, line) + stderr
         self._code = code
-        if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
-            stdout = real_messages(stdout, command, (before, self._cwd))
-        elif "--version" in command:
-            stdout = real_versions(stdout)
-        seconds = time.perf_counter() - started
-        return Observation(normal_form(stdout), normal_form(stderr), code, self._cwd, status, seconds)
+        stdout = real_output(stdout, command, (before, self._cwd))
+        shown = normal_form(stdout), normal_form(stderr)
+        return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)
 
     def _beside(self, words: tuple[str, ...]) -> Ended:
         """How a program written here did, called as bashkit calls it: plain words need no shell."""
@@ -225,10 +223,12 @@ class VirtualTerminal:
                 code, status = KILLED_EXIT, Status.KILLED
         self._last = ""
         if lone:
+            self._modes.settle(self._open.fs())
             return stdout, stderr, code, status
         self._state, self._env = self._open.shell_state(), None
         self._cwd = self._state.cwd
-        self._mask.after(command, self._state.variables, self._open.fs())
+        self._lost = lost.of(self._state.env.get("PATH", self._state.variables.get("PATH")))
+        self._modes.after(command, self._state.variables, self._open.fs())
         if self._altered:
             self._options = virtual_shell.options(self._state.variables)
             self._traps = {**self._state.traps, **self._exit}
@@ -245,7 +245,7 @@ class VirtualTerminal:
         before = virtual_shell.carried(self._options, self._traps, at_exit=may_end)
         if RUN in text:
             self._rights.define(self._open, RUN, FUNCTION)
-        asks = "$?" in command
+        asks = "$?" in command or (reading.leaves and virtual_shell.bare(command))
         if self._last and _CARRIED.search(command) is not None:
             before.append(f": {self._last}\n(exit {self._code})")
         elif asks and self._code and "ERR" in self._traps:

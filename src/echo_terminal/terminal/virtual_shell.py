@@ -21,7 +21,9 @@ _OF_LIMITS = re.compile(
 )
 _ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
 _OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
+_SPLIT = r"IFS=$' \t\n'"
 _LINE = re.compile(r"\$\(\(LINENO\+\d+\)\)")
+_BARE = re.compile(r"\bexit\b[ \t]*(?:[;&|)}\n'\"]|\Z)")
 _FIRST_CODE = re.compile(r"\A([^;&|\n]*?)\$\?")
 
 
@@ -54,6 +56,11 @@ def options(variables: Mapping[str, str]) -> str:
     return " ".join(flag for name, flag in _OPTIONS.items() if variables.get(name) == "1")
 
 
+def opening(seed: int) -> str:
+    """The command that settles a new shell."""
+    return f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}; {_SPLIT}; hash -r"
+
+
 def carried(flags: str, traps: Mapping[str, str], *, at_exit: bool) -> list[str]:
     """The lines that give a command the options and traps of the one before; of the trap ``EXIT`` only ``at_exit``:
     bashkit runs it at the end of every call."""
@@ -65,6 +72,11 @@ def carried(flags: str, traps: Mapping[str, str], *, at_exit: bool) -> list[str]
 def with_code(command: str, code: int) -> str:
     """The command with an exit code in place of ``$?`` in its first simple command: no trap runs for that."""
     return _FIRST_CODE.sub(rf"\g<1>{code}", command)
+
+
+def bare(command: str) -> bool:
+    """Does the command end the shell with the exit code of the one before?"""
+    return _BARE.search(command) is not None
 
 
 def with_line(command: str, line: int) -> str:
@@ -105,7 +117,7 @@ def held(shell: Bash) -> tuple[str, dict[str, object]]:
 def forget(shell: Bash) -> None:
     """Take from a shell what a new one would not have: variables that are not exported, functions, aliases."""
     now = shell.shell_state()
-    shell.execute_sync("umask 022; trap - EXIT " + " ".join(now.traps))
+    shell.execute_sync(f"umask 022; {_SPLIT}; trap - EXIT " + " ".join(now.traps))
     names = {*now.variables, *now.arrays, *now.assoc_arrays} - {*now.env} - SHELL_VARIABLES
     functions = [line.split()[-1] for line in shell.execute_sync("declare -F").stdout.splitlines()]
     own = " ".join(name for name in names if not name.startswith("SHOPT_"))

@@ -61,7 +61,7 @@ def restore(
         if kind == "link":
             clock.kept[_stamp(shell.fs(), path)] = seconds
         else:
-            lines.append(f"touch -t {format_time(seconds, '%Y%m%d%H%M.%S')} {_quoted(path)}")
+            lines.append(f"/usr/bin/touch -t {format_time(seconds, '%Y%m%d%H%M.%S')} {_quoted(path)}")
     if lines:
         shell.execute_sync("\n".join(lines))
 
@@ -88,7 +88,7 @@ def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
     when = format_time(CLOCK, "%Y%m%d%H%M.%S")
     for start in range(0, len(paths), 500):
         names = " ".join(_quoted(path) for path in (HOME, *paths[start : start + 500]))
-        shell.execute_sync(f"touch -t {when} {names}")
+        shell.execute_sync(f"/usr/bin/touch -t {when} {names}")
 
 
 def _quoted(text: str) -> str:

@@ -34,7 +34,7 @@ from echo_terminal.terminal.programs.files import (
     teeing,
 )
 from echo_terminal.terminal.programs.files import making as files
-from echo_terminal.terminal.programs.files.masking import Mask
+from echo_terminal.terminal.programs.files.masking import Modes
 from echo_terminal.terminal.programs.limits import DEEPEST, ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.programs.patch import command as patching
 from echo_terminal.terminal.programs.sqlite import command as database
@@ -125,6 +125,7 @@ PLAIN: Mapping[str, Program] = {
     f"{OWN}grep": small.two_matchers,
     f"{OWN}signals": small.signals,
     f"{OWN}history": small.history,
+    f"{OWN}no_interpreter": small.no_interpreter,
     f"{OWN}fc": small.fc,
     "yes": small.yes,
     "curl": small.curl,
@@ -191,8 +192,8 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(clock: Clock, draw: small.Draw, limits: Limits, mask: Mask) -> dict[str, Callback]:
-    """Name -> callback for bashkit, by the clock, the random numbers, the limits and the mask of one terminal."""
+def programs(clock: Clock, draw: small.Draw, limits: Limits, kept: Modes) -> dict[str, Callback]:
+    """Name -> callback for bashkit, by the clock, the random numbers, the limits and the modes of one terminal."""
     on_files = {
         **ON_FILES,
         "mktemp": draw.mktemp,
@@ -238,24 +239,26 @@ def programs(clock: Clock, draw: small.Draw, limits: Limits, mask: Mask) -> dict
         return done.stdout, done.exit_code
 
     on_files["awk"] = awk.program(shell)
+    on_files[xargs.RUN] = xargs.program(shell)
     on_files["zgrep"] = compressing.zgrep(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
     on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
     table: dict[str, Callback] = {}
     for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
         table |= {
-            name: callback(within(limits, program, mask), clock, files=uses)
+            name: callback(within(limits, program, kept), clock, files=uses)
             for name, program in group.items()
         }
-    table[masking.MASK] = mask
+    table[masking.MASK] = kept
     return table
 
 
-def within(limits: Limits, program: Program, mask: Mask) -> Program:
+def within(limits: Limits, program: Program, kept: Modes) -> Program:
     """The program, ended where it reaches a limit: the time of the command, or more than it may make."""
 
     def run(call: Call) -> None:
-        mask.settle(call.fs)
+        kept.settle(call.fs)
+        name = call.name
         try:
             with watched(limits):
                 program(call)
@@ -263,7 +266,7 @@ def within(limits: Limits, program: Program, mask: Mask) -> Program:
             limits.reached = call.code = stopped.code
         except RecursionError:
             limits.reached = call.code = ROOM
-        mask.settle(call.fs)
+        kept.ran(name, call.fs)
         limits.cut = limits.cut or call.cut
 
     return run

@@ -31,6 +31,12 @@ def absent(call: Call) -> None:
     call.code = NOT_FOUND
 
 
+def no_interpreter(call: Call) -> None:
+    """A script (the first word) whose first line names no program."""
+    call.err.append(f"bash: {call.argv[0]}: cannot execute: required file not found\n")
+    call.code = NOT_FOUND
+
+
 def two_matchers(call: Call) -> None:
     """``grep`` with two kinds of pattern."""
     call.err.append("grep: conflicting matchers specified\n")

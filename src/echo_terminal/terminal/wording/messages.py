@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from echo_terminal.terminal.programs.call import NO_ENTRY
+from echo_terminal.terminal.wording import lost
 from echo_terminal.terminal.wording.coreutils_words import of_coreutils
 from echo_terminal.terminal.wording.dash import dash_words
 from echo_terminal.terminal.wording.grammar import sourced, without_repeats
@@ -30,6 +31,8 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     ``command`` tells what can occur; ``folders`` are the working directories before and after: bashkit makes some
     names absolute that real tools repeat as they were typed.
     """
+    if "/usr/.lost/" in text:
+        text = lost.real_names(text)
     if _OWN_SHELL.search(command) is None:
         text = _LINE.sub("bash: ", text)
     for folder in sorted({f for f in folders if f != "/"}, key=len, reverse=True):

@@ -141,8 +141,7 @@ def _copy_file(call: Call, start: str, meta: Meta, path: str, old: Meta | None, 
         call.fs.symlink(call.fs.read_link(start), path)
         return
     call.fs.write_file(path, call.fs.read_file(start))
-    if old is None or "-p" in names:
-        call.fs.chmod(path, meta.mode)
+    call.fs.chmod(path, meta.mode if old is None or "-p" in names else old.mode)
     if "-p" in names or "--preserve" in names:
         call.keep_time(path, meta)
 

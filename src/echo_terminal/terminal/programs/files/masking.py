@@ -1,7 +1,8 @@
-"""``umask``: bashkit knows the mask of a shell, but makes every file with 644 and every folder with 755.
+"""Modes that bashkit does not heed: it knows the mask of a shell, but makes every file with 644 and every folder with
+755, and a file that is written anew gets 644 again.
 
-So what is new gets its mode afterwards: before the mask changes, before a program of ours looks, and at the end of a
-command. While the mask is the usual one, nothing is looked at.
+So both are mended afterwards: before the mask changes, before and after a program of ours, and at the end of a command.
+With the usual mask and where every file has the usual mode, nothing is looked at.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from echo_terminal.terminal.wording.words import PLACE
 MASK = f"{OWN}mask"
 _WORDS = r"(?:[ \t]+(?!-[Sp]*(?:[\s;&|)]|\Z))[^\s;&|()<>]+)+"
 _CHANGES = re.compile(rf"({PLACE})((?:builtin[ \t]+|command[ \t]+)?umask{_WORDS})(?=[ \t]*(?:[;&|)\n]|\Z))")
+_FILE = 0o644
+_SETS = frozenset(f"chmod mktemp unzip {OWN}tar {OWN}gzip {OWN}gunzip xz unxz cp patch".split())  # set modes
+_MOVES = frozenset(("mv", "ln"))  # files take their modes with them
 _AT_FIRST = {
     False: (0o644, 0o666),
     True: (0o755, 0o777),
@@ -27,7 +31,7 @@ _AT_FIRST = {
 
 
 def told(command: str) -> str:
-    """The command, but ``Mask`` is told of every new mask."""
+    """The command, but ``Modes`` is told of every new mask."""
     return _CHANGES.sub(_told, command)
 
 
@@ -37,15 +41,16 @@ def _told(match: re.Match[str]) -> str:
     return f'{before}{restored}{{ {change} && {MASK} "$(umask)"; }}'
 
 
-class Mask:
-    """The mask of a session, and which paths have their modes."""
+class Modes:
+    """The mask of a session, and the modes of its files."""
 
     def __init__(self) -> None:
-        self.restart()
+        self.restart({})
 
-    def restart(self) -> None:
-        """Another episode begins."""
-        self.now, self._known = UMASK, frozenset[str]()
+    def restart(self, unusual: Mapping[str, int]) -> None:
+        """Another episode begins, with files of unusual modes."""
+        self.mask, self._known = UMASK, frozenset[str]()
+        self._unusual = dict(unusual)
 
     def __call__(self, context: BuiltinContext | Typed) -> BuiltinResult:
         """A command changes the mask, to the one that its only word tells."""
@@ -55,28 +60,47 @@ class Mask:
 
     def change(self, mask: int, fs: FileSystem) -> None:
         """Another mask holds from here on."""
-        if mask != UMASK and self.now == UMASK:
+        if mask != UMASK and self.mask == UMASK:
             self._known = frozenset(path for path, _, _ in _paths(fs))
-        self.now = mask
+        self.mask = mask
 
     def after(self, command: str, variables: Mapping[str, str], fs: FileSystem) -> None:
         """A command is over, and bashkit's variables tell the mask."""
-        if "umask" in command or self.now != UMASK:
-            self.settle(fs)
+        if "install" in command:
+            self.learn(fs)
+        self.settle(fs)
+        if "umask" in command or self.mask != UMASK:
             self.change(int(variables.get("_UMASK", "22"), 8), fs)
 
+    def ran(self, name: str, fs: FileSystem) -> None:
+        """A program of ours is over."""
+        if name in _SETS or (self._unusual and name in _MOVES):
+            self.learn(fs)
+        self.settle(fs)
+
+    def learn(self, fs: FileSystem) -> None:
+        """The modes that files have now are those that they should have."""
+        self._unusual = {path: mode for path, folder, mode in _paths(fs) if not folder and mode != _FILE}
+
     def settle(self, fs: FileSystem) -> None:
-        """Give what is new its mode."""
-        if self.now == UMASK:
-            return
-        found = list(_paths(fs))
-        for path, folder, mode in found:
-            if path not in self._known:
+        """Give what is new its mode, and what was written anew the one that it had."""
+        for path, mode in list(self._unusual.items()):
+            try:
+                found = fs.stat(path)["mode"]
+            except RuntimeError:
+                del self._unusual[path]
+                continue
+            if found == _FILE:
+                fs.chmod(path, mode)
+        if self.mask != UMASK:
+            found_now = list(_paths(fs))
+            for path, folder, mode in found_now:
                 usual, first = _AT_FIRST[folder]
-                wanted = (first if mode == usual else mode) & ~self.now
-                if wanted != mode:
+                wanted = (first if mode == usual else mode) & ~self.mask
+                if path not in self._known and wanted != mode:
                     fs.chmod(path, wanted)
-        self._known = frozenset(path for path, _, _ in found)
+            self._known = frozenset(path for path, _, _ in found_now)
+            self.learn(fs)
 
 
 def _paths(fs: FileSystem) -> Iterator[tuple[str, bool, int]]:
