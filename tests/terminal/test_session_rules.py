@@ -89,6 +89,18 @@ SESSIONS = {
         ("alias x='seq 3 | xargs echo'; alias", "alias x='seq 3 | xargs echo'\n", "", 0),
         ("trap 'ls | xargs echo' USR1; trap -p", "trap -- 'ls | xargs echo' SIGUSR1\n", "", 0),
     ],
+    "background children": [
+        ("sleep 60 & p=$!; kill $p; wait $p 2>/dev/null; echo $?", "143\n", "", 0),
+        ("sleep 60 & kill %1; wait; echo $?; kill 99999 2>/dev/null || echo none", "0\nnone\n", "", 0),
+        ("sleep 60 & p=$!; kill -9 $p; wait $p 2>/dev/null; echo $?; (exit 3) & wait $!; echo $?", "137\n3\n", "", 0),
+        ("declare -F; set | grep -c ended", "0\n", "", 1),
+        ("curl -s localhost:1; echo $?; curl -sS http://127.0.0.1:80", "7\n",
+         "curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Couldn't connect to server\n", 7),
+    ],
+    "a file that it reads": [
+        ("cat a.txt >> a.txt; echo $?", "1\n", "cat: a.txt: input file is output file\n", 0),
+        ("cp a.txt b; cat b >> a.txt; wc -l < a.txt", "8\n", "", 0),
+    ],
     "umask": [
         ("umask 077; touch f; mkdir d; stat -c %a f d", "600\n700\n", "", 0),
         ("echo x > g; cp f h; rm f; touch f; stat -c %a g h f; umask", "600\n600\n600\n0077\n", "", 0),
@@ -150,12 +162,19 @@ def test_session(terminal, name: str) -> None:
         "yes | head -n 3000000 | wc -l",
         "head -c 70M /dev/zero | wc -c",
         "printf %200000s x",
+        "seq 2000000 > s",
+        "head -c 9M /dev/zero > z; cp z y; tar cf t.tar z y; ls -l t.tar",
         "echo 'scale=99999; 4*a(1)' | bc -l | wc -c",
     ],
 )
 def test_more_than_the_limits_is_never_cut_in_silence(terminal, command: str) -> None:
     seen = terminal.run(command)
     assert (seen.status, seen.exit_code) == (Status.KILLED, 137)
+
+
+def test_files_that_are_too_large_are_refused_at_once(terminal) -> None:
+    with pytest.raises(ValueError, match="big: 10000001 bytes; .* at most 10000000"):
+        terminal.reset({f"{HOME}/big": File(b"x" * 10_000_001)}, 0)
 
 
 def test_random_bytes_are_the_seeds(terminal) -> None:

@@ -3,7 +3,7 @@
 A command costs some hundred microseconds. Nothing reaches the host: files, processes and network are the engine's own;
 ``python3`` runs in ``python_sandbox``. Rules of its own, beside the differences listed in ``differences.yaml``:
 
-- A command that starts background children waits for them, and in it ``sleep`` takes no time.
+- A command that starts background children waits for them, and in it ``sleep`` takes no time and ``kill`` finds them.
 - A shell that ends (``exit``, ``set -e``) goes on where it was with the exported variables that it had.
 - Options of ``set``, aliases and traps last from command to command; what ``exec`` did to the outputs does not.
 - A program written here runs beside the shell where plain words call it, till a command may change their meaning.
@@ -60,7 +60,8 @@ _REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
 class VirtualParams(StrictModel):
-    """Limits of one episode: bytes of files and of a stream of output, simple commands a call, turns of a loop."""
+    """Limits of one episode: bytes of files (of each at most ``virtual_tree.LARGEST``) and of a stream of output,
+    simple commands a call, turns of a loop. Functions call each other 16 deep. More ends with 137."""
 
     max_bytes: int = 64 << 20
     max_output: int = 4 << 20
@@ -93,16 +94,15 @@ class VirtualTerminal:
         """See ``Terminal.reset``.
 
         Raises:
-            ValueError: a path that is not absolute.
+            ValueError: a path that is not absolute, or a file that is too large.
         """
         own, self._fixed = virtual_tree.split(files)
         self._code, self._options, self._deep, self._cwd, self._lost = 0, "", False, HOME, lost.FOUND
         self._traps: dict[str, str] = {}
-        self._line = FIRST_LINE
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
         self._state: ShellState | None = None  # of the shell, where it was looked at
         self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
-        self._last = ""  # word of a command that ran beside the shell, and that it does not know
+        self._line, self._last = FIRST_LINE, ""  # word of a command beside the shell, that it does not know
         self._clock.restart()
         self._modes.restart({p: f.mode for p, f in own.items() if f.mode != 0o644 and f.link is None})
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
@@ -261,9 +261,9 @@ class VirtualTerminal:
         if watched:
             traps = "trap" in command or "EXIT" in self._traps
             after += [f'{END} $? "$(trap -p EXIT)"', "trap - EXIT"] if traps else [f"{END} $?"]
-            if reading.child and "sleep" in command:
-                before.insert(0, "sleep() { :; }")
-                after.append("unset -f sleep")
+            if reading.child and (names := virtual_shell.of_children(command)):
+                before[:0] = [virtual_shell.OF_CHILDREN[name] for name in names]
+                after.append(f"unset -f {' '.join(names)}; unset -v __ended")
         return virtual_shell.numbered([*before, text, *after], len(before), self._line - LINES), watched
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
@@ -303,7 +303,7 @@ class VirtualTerminal:
     def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> Ended:
         """The same, but as one that ended at a limit where one of ours was reached."""
         limit = self.params.max_output
-        if "exceeds limit" in stderr and (said := virtual_shell.without_limits(stderr)) != stderr:
+        if " exceeds " in stderr and (said := virtual_shell.without_limits(stderr)) != stderr:
             return stdout[:limit], said[:limit], KILLED_EXIT, Status.KILLED
         if self._limits.reached == TIME:
             code, status = TIMEOUT_EXIT, Status.TIMEOUT

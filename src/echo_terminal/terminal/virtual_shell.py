@@ -11,13 +11,23 @@ from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 from echo_terminal.terminal.state import SHELL_VARIABLES
 from echo_terminal.terminal.terminal import ENVIRONMENT, HOME, HOSTNAME, USER
 
+OF_CHILDREN = {  # in a command that starts children, which bashkit has run to their ends: as if they still ran
+    "sleep": "sleep() { :; }",
+    "kill": "kill() { local a end=143 code=0; for a; do case $a in -9|-KILL|-SIGKILL) end=137;; -2|-INT) end=130;; "
+    '-l*|-0|$$) builtin kill "$@"; return;; -*) ;; %*|1???) __ended="$__ended $a=$end ";; '
+    '*) builtin kill "$a" || code=$?;; esac; done; return $code; }',
+    "wait": 'wait() { local e; for e in $__ended; do [ "$#${e%=*}" = "1${1-}" ] && return ${e#*=}; done; '
+    'builtin wait "$@"; }; unset -v __ended',
+}
 _OPTIONS = {  # how bashkit remembers `set -o`
     "SHOPT_a": "-a", "SHOPT_e": "-e", "SHOPT_f": "-f", "SHOPT_n": "", "SHOPT_u": "-u", "SHOPT_v": "-v",
     "SHOPT_x": "-x", "SHOPT_C": "-C", "SHOPT_pipefail": "-o pipefail",
 }  # fmt: skip
 
 _OF_LIMITS = re.compile(
-    r"^.*(?:resource limit exceeded|execution cancelled|printf: format \w+ \d+ exceeds limit).*\n?", re.M
+    r"^.*(?:resource limit exceeded|execution cancelled|printf: format \w+ \d+ exceeds limit"
+    r"|file too large: \d+ bytes exceeds).*\n?",
+    re.M,
 )
 _ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
 _OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
@@ -72,6 +82,12 @@ def carried(flags: str, traps: Mapping[str, str], *, at_exit: bool) -> list[str]
 def with_code(command: str, code: int) -> str:
     """The command with an exit code in place of ``$?`` in its first simple command: no trap runs for that."""
     return _FIRST_CODE.sub(rf"\g<1>{code}", command)
+
+
+def of_children(command: str) -> list[str]:
+    """The names of ``OF_CHILDREN`` that a command with children calls."""
+    found = [name for name in OF_CHILDREN if name in command]
+    return [name for name in found if name != "wait" or "kill" in found]
 
 
 def bare(command: str) -> bool:

@@ -14,6 +14,7 @@ from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
 
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
+LARGEST = 10_000_000  # bytes that a file of bashkit may hold
 EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
 
 
@@ -21,13 +22,16 @@ def split(files: Mapping[str, File]) -> tuple[dict[str, File], dict[str, File]]:
     """The files that commands may change, and those outside ``WRITABLE``, which are read-only.
 
     Raises:
-        ValueError: a path that is not absolute.
+        ValueError: a path that is not absolute, or a file that is too large.
     """
     own: dict[str, File] = {}
     fixed: dict[str, File] = {}
     for path, file in files.items():
         if not path.startswith("/"):
             raise ValueError(f"path of a file must be absolute: {path!r}")
+        if len(file.content) > LARGEST:
+            size = len(file.content)
+            raise ValueError(f"{path}: {size} bytes; a file of the virtual engine holds at most {LARGEST}")
         (own if path.startswith(INSIDE) else fixed)[path] = file
     return own, fixed
 

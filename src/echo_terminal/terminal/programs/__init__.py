@@ -266,6 +266,10 @@ def within(limits: Limits, program: Program, kept: Modes) -> Program:
             limits.reached = call.code = stopped.code
         except RecursionError:
             limits.reached = call.code = ROOM
+        except RuntimeError as error:  # of the file system
+            if "file too large" not in str(error):
+                raise
+            limits.reached = call.code = ROOM
         kept.ran(name, call.fs)
         limits.cut = limits.cut or call.cut
 

@@ -275,7 +275,7 @@ def _host(words: list[str]) -> str:
 
 
 def curl(call: Call) -> None:
-    """No network: no host name can be resolved."""
+    """No network: no host name can be resolved, and nothing listens on this one."""
     host = _host(call.argv)
     if not host:
         call.err.append("curl: try 'curl --help' or 'curl --manual' for more information\n")
@@ -289,9 +289,13 @@ def curl(call: Call) -> None:
             "                                 Dload  Upload   Total   Spent    Left  Speed\n"
             "\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
         )
+    here = host.removesuffix("]").rpartition("[")[2] in ("localhost", "127.0.0.1", "::1")
+    call.code = 7 if here else 6
     if not silent or "S" in short or "--show-error" in call.argv:
-        call.err.append(f"curl: (6) Could not resolve host: {host}\n")
-    call.code = 6
+        port = re.search(rf"{re.escape(host)}:(\d+)", " ".join(call.argv))
+        number = port[1] if port else "443" if "https:" in " ".join(call.argv) else "80"
+        failed = f"Failed to connect to {host} port {number} after 0 ms: Couldn't connect to server"
+        call.err.append(f"curl: (7) {failed}\n" if here else f"curl: (6) Could not resolve host: {host}\n")
 
 
 def wget(call: Call) -> None:

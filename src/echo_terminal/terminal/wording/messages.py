@@ -22,7 +22,7 @@ _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+(?:-\S+\s+)*-\w*c\b|\bbash\s*(?:-s\s*)?<
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
-_HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
+_HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f (?:sleep|kill)).*\n", re.M)
 
 
 def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:

@@ -114,6 +114,7 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^unexpected EOF while looking for matching `\)'$", "bash: unexpected EOF while looking for matching `)'"),
     (r"^bash: coproc: missing command$", "bash: syntax error near unexpected token `newline'"),
     (r"^Usage:\tbash \[option\] .*\n", BASH),
+    (r"^(bash: umask: `)[ugoa]*([^ugoa\n])[^\n]*(': invalid symbolic mode operator)$", r"\1\2\3"),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
     (r"^real\t\d+m[\d.]+s$", "real\t0m0.000s"),

@@ -23,15 +23,17 @@ _SEVERAL = re.compile(
 )
 _MANY = re.compile(  # bashkit takes the square of the lines of a pipe
     rf"({PLACE})(head|tail)(?=(?:[ \t]+-[qv])*[ \t]+(?:(?:-n?|--lines=)[ \t]*[\"']?[-+]?(?:\d{{4}}|\$)|"
-    rf"(?:-c|--bytes=)[ \t]*(?:\d{{7}}|\d+[MG])|"
-    rf"[^;&|<>()\n]*{ZERO}(?=[\s;&|<>)]|\Z)))"
+    r"(?:-c|--bytes=)[ \t]*(?:\d{7}|\d+[MG])))"
 )
+_OF_ZEROS = re.compile(rf"({PLACE})(head|tail)(?=[^;&|<>()\n]*[ \t]{ZERO}(?:[\s;&|<>)]|\Z))")
 _LONG = "bytes= lines= quiet silent verbose zero-terminated".split()
 _FOLLOW = "follow=? max-unchanged-stats= pid= retry sleep-interval=".split()
 
 
 def own_ends(command: str) -> str:
     """The command with our ``head`` and ``tail`` where bashkit's do something else."""
+    if ZERO in command:
+        command = _OF_ZEROS.sub(rf"\1{OWN}\2", command)
     if not bytewise(command):
         command = _MANY.sub(rf"\1{OWN}\2", command)
     return _SEVERAL.sub(rf"\1{OWN}\2", _CALL.sub(rf"\1{OWN}\2", command))
