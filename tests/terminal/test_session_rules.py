@@ -44,6 +44,8 @@ SESSIONS = {
         ("cat out.txt", "a\nls: cannot access 'nosuch': No such file or directory\n", "", 0),
         ("exec 3> three.txt; echo c >&3", "", "", 0),
         ("echo d >&3; exec 3>&-; cat three.txt", "c\nd\n", "", 0),
+        ("exec 3>>three.txt; echo e >&3", "", "", 0),
+        ("echo f >&3; exec 3>&-; tail -n 2 three.txt", "e\nf\n", "", 0),
     ],
     "ranges": [
         ("for i in {1..20000}; do n=$i; done; echo $n", "20000\n", "", 0),
@@ -101,6 +103,11 @@ SESSIONS = {
         ("cat a.txt >> a.txt; echo $?", "1\n", "cat: a.txt: input file is output file\n", 0),
         ("cp a.txt b; cat b >> a.txt; wc -l < a.txt", "8\n", "", 0),
     ],
+    "a working directory that is gone": [
+        ("mkdir d; cd d; rmdir ../d", "", "", 0),
+        ("ls; pwd", f"{HOME}/d\n", "", 0),
+        ("cd ..; pwd", f"{HOME}\n", "", 0),
+    ],
     "umask": [
         ("umask 077; touch f; mkdir d; stat -c %a f d", "600\n700\n", "", 0),
         ("echo x > g; cp f h; rm f; touch f; stat -c %a g h f; umask", "600\n600\n600\n0077\n", "", 0),
@@ -123,6 +130,8 @@ SESSIONS = {
     "shell words": [
         ("mkdir d; ln -s d l; [[ -d d && ! -L d ]] && echo dir; [[ -L l && -h l ]] && echo link", "dir\nlink\n", "", 0),
         ("old=$IFS; IFS=,; IFS=$old; x='a b'; for w in $x; do echo $w; done", "a\nb\n", "", 0),
+        ("printf '#!/bin/bash\\n# says\\necho $LINENO; nosuch\\n' > l.sh; chmod +x l.sh; ./l.sh", "3\n",
+         "./l.sh: line 3: nosuch: command not found\n", 127),
         ("printf '#!/nosuch/interp\\n' > n; chmod +x n", "", "", 0),
         ("./n", "", "bash: ./n: cannot execute: required file not found\n", 127),
         ("(exit 5)", "", "", 5),

@@ -17,6 +17,7 @@ SHORT = 1000  # characters of a command that is worth remembering
 _LEAVES = frozenset("exit logout exec kill set trap".split())
 _ALTERS = frozenset("function alias eval source exec enable set shopt trap BASH_ALIASES".split())
 _STORES = frozenset("tar zip make".split())  # put times of files into what they make
+_WRITES = frozenset("tee truncate dd tar zip source bash sh umask sqlite3 split".split())
 _LONE = frozenset(
     "cat head tail sort grep egrep fgrep sed awk jq cut wc tr uniq nl rev tac od xxd base64 paste join fold fmt echo "
     "pwd basename dirname stat date diff cmp comm file du ls cp mv rm ln mkdir rmdir chmod touch true false test ["
@@ -31,7 +32,7 @@ _DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an o
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
 
 
-_STREAMS = re.compile(r"\bexec\s(?:[^;&|\n]*[\s>])?(?:[012]?[<>]|&>)")
+_STREAMS = re.compile(r"\bexec\s(?:[^;&|\n]*\s)?(?:[012]?[<>]|&>)")
 _STOPS = re.compile(r"\b(?:head|exit|break|read)\b|-\w*[mq]|[\s\d/{;'\"]q\b")
 
 
@@ -54,6 +55,7 @@ class Reading(NamedTuple):
     child: bool  # starts background children
     leaves: bool  # may end the shell
     script: bool  # may run a file by its path
+    writes: bool  # may write a file anew
     streams: bool  # has ``exec`` turn an input or output of the shell elsewhere
 
 
@@ -79,6 +81,10 @@ def _read(command: str, traces: bool) -> Reading:
         "&" in text and _CHILD.search(text) is not None,
         not names.isdisjoint(_LEAVES),
         "/" in text and PATH.search(text) is not None,
+        ">" in text
+        or not names.isdisjoint(_WRITES)
+        or ("sort" in names and ("-o" in text or "--o" in text))
+        or ("/" in text and PATH.search(text) is not None),
         "exec" in names and _STREAMS.search(command) is not None,
     )
 

@@ -24,7 +24,8 @@ def with_interpreters(command: str, fs: FileSystem, cwd: str) -> str:
             asks = re.search(r"#!\s*\S*(?:/|env )(python3|bash)\b", command)
             runs = made and asks and (asks[1] != "bash" or _ALLOWS.search(command[: match.start()]))
             return f"{match[1]}{asks[1]} {match[2]}" if runs and asks else match[0]
-        if fs.stat(path)["file_type"] != "file" or not fs.stat(path)["mode"] & 0o100:
+        allowed = "chmod" in command and _ALLOWS.search(command[: match.start()]) is not None
+        if fs.stat(path)["file_type"] != "file" or not (allowed or fs.stat(path)["mode"] & 0o100):
             return match[0]
         first = fs.read_file(path)[:80].partition(b"\n")[0]
         program = first.split()[-1].rpartition(b"/")[2] if first.startswith(b"#!") else b""
@@ -32,7 +33,7 @@ def with_interpreters(command: str, fs: FileSystem, cwd: str) -> str:
         if not interpreter.startswith(("/bin/", "/usr/bin/")) and not fs.exists(interpreter):
             return f"{match[1]}{MISSING} {match[2]}"
         name = "python3" if program.startswith(b"python") else "bash" if program == b"bash" else ""
-        if name == "bash" and "chmod" in command:  # the command may take the right to execute
+        if name == "bash" and "chmod" in command and not allowed:  # the command may take the right to execute
             return match[0]
         return f"{match[1]}{name} {match[2]}" if name else match[0]  # bashkit does not count the first line
 

@@ -161,10 +161,13 @@ class VirtualTerminal:
         self._runs += 1
         self._altered, self._deep = self._altered or reading.alters, self._deep or "eval" in command
         self._limits.start(timeout)
+        self._modes.before(
+            command, shell.fs(), writes=reading.writes or self._altered, shows=not self._altered
+        )
         before, traces = self._cwd, "x" in self._options
         known = virtual_shell.with_line(self._rights.applied(shell, command), line)
-        if self._lost or "PATH" in known:
-            known = lost.hidden(known, self._lost, shell.fs())
+        known = lost.hidden(known, self._lost, shell.fs()) if self._lost or "PATH" in known else known
+        known = virtual_shell.upwards(known, self._cwd, shell.fs()) if "cd .." in known else known
         if known != command or traces:
             reading = read(known, traces=traces)
         usual = not (self._altered or self._rights.wraps or self._lost)
@@ -180,8 +183,7 @@ class VirtualTerminal:
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
             stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
             code = exit_code(stderr, command, code)
-        stderr = warnings(command, line) + stderr
-        self._code = code
+        stderr, self._code = warnings(command, line) + stderr, code
         stdout = real_output(stdout, command, (before, self._cwd))
         shown = normal_form(stdout), normal_form(stderr)
         return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)

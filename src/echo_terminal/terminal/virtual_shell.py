@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable, Mapping
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile, FileSystem
 
 from echo_terminal.terminal.state import SHELL_VARIABLES
 from echo_terminal.terminal.terminal import ENVIRONMENT, HOME, HOSTNAME, USER
+from echo_terminal.terminal.wording.words import PLACE
 
 OF_CHILDREN = {  # in a command that starts children, which bashkit has run to their ends: as if they still ran
     "sleep": "sleep() { :; }",
@@ -34,6 +36,7 @@ _OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO coun
 _SPLIT = r"IFS=$' \t\n'"
 _LINE = re.compile(r"\$\(\(LINENO\+\d+\)\)")
 _BARE = re.compile(r"\bexit\b[ \t]*(?:[;&|)}\n'\"]|\Z)")
+_UPWARDS = re.compile(rf"({PLACE})cd \.\./?(?=[ \t]*(?:[;&|)\n]|\Z))")
 _FIRST_CODE = re.compile(r"\A([^;&|\n]*?)\$\?")
 
 
@@ -106,6 +109,14 @@ def numbered(lines: list[str], before: int, line: int) -> str:
     """The text of lines: a command, whose first line has this number, behind others that do not count."""
     text = "\n".join(lines)
     return _LINE.sub(f"$((LINENO+{line - 1 - before}))", text) if before and "LINENO" in text else text
+
+
+def upwards(command: str, cwd: str, fs: FileSystem) -> str:
+    """The command, where it leaves a working directory that is gone for the folder above it by ``cd ..``."""
+    above = posixpath.dirname(cwd)
+    if fs.exists(cwd) or not fs.exists(above):
+        return command
+    return _UPWARDS.sub(lambda match: f"{match[1]}cd {shlex.quote(above)}", command, count=1)
 
 
 def without_limits(text: str) -> str:

@@ -65,7 +65,7 @@ def restore(
         if kind == "link":
             clock.kept[_stamp(shell.fs(), path)] = seconds
         else:
-            lines.append(f"/usr/bin/touch -t {format_time(seconds, '%Y%m%d%H%M.%S')} {_quoted(path)}")
+            lines.append(f"touch -t {format_time(seconds, '%Y%m%d%H%M.%S')} {_quoted(path)}")
     if lines:
         shell.execute_sync("\n".join(lines))
 

@@ -257,8 +257,8 @@ def within(limits: Limits, program: Program, kept: Modes) -> Program:
     """The program, ended where it reaches a limit: the time of the command, or more than it may make."""
 
     def run(call: Call) -> None:
-        kept.settle(call.fs)
         name = call.name
+        kept.runs(name, call.fs)
         try:
             with watched(limits):
                 program(call)

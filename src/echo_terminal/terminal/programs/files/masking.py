@@ -1,8 +1,8 @@
 """Modes that bashkit does not heed: it knows the mask of a shell, but makes every file with 644 and every folder with
 755, and a file that is written anew gets 644 again.
 
-So both are mended afterwards: before the mask changes, before and after a program of ours, and at the end of a command.
-With the usual mask and where every file has the usual mode, nothing is looked at.
+So both are mended afterwards: before the mask changes, before a program of ours that looks at modes, and at the end of
+a command. With the usual mask, and where every file has the usual mode or nothing is written, nothing is looked at.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ MASK = f"{OWN}mask"
 _WORDS = r"(?:[ \t]+(?!-[Sp]*(?:[\s;&|)]|\Z))[^\s;&|()<>]+)+"
 _CHANGES = re.compile(rf"({PLACE})((?:builtin[ \t]+|command[ \t]+)?umask{_WORDS})(?=[ \t]*(?:[;&|)\n]|\Z))")
 _FILE = 0o644
-_SETS = frozenset(f"chmod mktemp unzip {OWN}tar {OWN}gzip {OWN}gunzip xz unxz cp patch".split())  # set modes
-_MOVES = frozenset(("mv", "ln"))  # files take their modes with them
+_SETS = frozenset(f"chmod mktemp unzip {OWN}tar {OWN}gzip {OWN}gunzip xz unxz patch".split())  # set modes
+_MOVES = frozenset("mv cp ln rm".split())  # files take their modes with them
+_LOOKS = _SETS | _MOVES | {"ls", f"{OWN}ls", "stat", f"{OWN}find", "du", "zip"}
+_SPREADS = re.compile(r"[$*?`\[{]|\bxargs\b|-exec|-o\b|-files")  # to files that the command does not name
+_GIVES = re.compile(r"\b(?:chmod|mktemp|tar|unzip|gunzip|gzip|unxz|xz|patch|install|python3?)\b")
 _AT_FIRST = {
     False: (0o644, 0o666),
     True: (0o755, 0o777),
@@ -50,7 +53,8 @@ class Modes:
     def restart(self, unusual: Mapping[str, int]) -> None:
         """Another episode begins, with files of unusual modes."""
         self.mask, self._known = UMASK, frozenset[str]()
-        self._unusual = dict(unusual)
+        self._unusual, self._stale, self._writes = dict(unusual), False, False
+        self._risked = list(unusual)  # those that the command may write anew
 
     def __call__(self, context: BuiltinContext | Typed) -> BuiltinResult:
         """A command changes the mask, to the one that its only word tells."""
@@ -62,7 +66,18 @@ class Modes:
         """Another mask holds from here on."""
         if mask != UMASK and self.mask == UMASK:
             self._known = frozenset(path for path, _, _ in _paths(fs))
-        self.mask = mask
+        self.mask, self._writes = mask, True
+
+    def before(self, command: str, fs: FileSystem, *, writes: bool, shows: bool) -> None:
+        """A command begins; may it write a file anew, and does it then show the name of that?"""
+        self._writes = writes or self.mask != UMASK
+        if not self._writes:
+            return
+        if self._stale:
+            self.learn(fs)
+        shows = shows and _SPREADS.search(command) is None
+        self._risked = [path for path in self._unusual if not shows or path.rpartition("/")[2] in command]
+        self._writes = bool(self._risked) or self.mask != UMASK or _GIVES.search(command) is not None
 
     def after(self, command: str, variables: Mapping[str, str], fs: FileSystem) -> None:
         """A command is over, and bashkit's variables tell the mask."""
@@ -72,26 +87,38 @@ class Modes:
         if "umask" in command or self.mask != UMASK:
             self.change(int(variables.get("_UMASK", "22"), 8), fs)
 
+    def runs(self, name: str, fs: FileSystem) -> None:
+        """A program of ours begins."""
+        if self._writes and name in _LOOKS:
+            self.settle(fs)
+
     def ran(self, name: str, fs: FileSystem) -> None:
         """A program of ours is over."""
-        if name in _SETS or (self._unusual and name in _MOVES):
-            self.learn(fs)
-        self.settle(fs)
+        if name in _SETS or (name in _MOVES and (self._unusual or self._stale)):
+            if self._writes:
+                self.settle(fs) if self.mask != UMASK else self.learn(fs)
+            else:
+                self._stale = True
+        elif self._writes and name not in _LOOKS:
+            self.settle(fs)
 
     def learn(self, fs: FileSystem) -> None:
         """The modes that files have now are those that they should have."""
         self._unusual = {path: mode for path, folder, mode in _paths(fs) if not folder and mode != _FILE}
+        self._stale, self._risked = False, list(self._unusual)
 
     def settle(self, fs: FileSystem) -> None:
         """Give what is new its mode, and what was written anew the one that it had."""
-        for path, mode in list(self._unusual.items()):
+        if not self._writes and self.mask == UMASK:
+            return
+        for path in self._risked:
             try:
                 found = fs.stat(path)["mode"]
             except RuntimeError:
-                del self._unusual[path]
+                self._unusual.pop(path, None)
                 continue
-            if found == _FILE:
-                fs.chmod(path, mode)
+            if found == _FILE and path in self._unusual:
+                fs.chmod(path, self._unusual[path])
         if self.mask != UMASK:
             found_now = list(_paths(fs))
             for path, folder, mode in found_now:
