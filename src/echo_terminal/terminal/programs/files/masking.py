@@ -96,7 +96,8 @@ class Modes:
         """A program of ours is over."""
         if name in _SETS or (name in _MOVES and (self._unusual or self._stale)):
             if self._writes:
-                self.settle(fs) if self.mask != UMASK else self.learn(fs)
+                self.learn(fs)
+                self.settle(fs)
             else:
                 self._stale = True
         elif self._writes and name not in _LOOKS:
