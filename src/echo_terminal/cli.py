@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from echo_terminal.pipeline.errors import UserError, os_error_line
+from echo_terminal.pipeline.errors import UserError, exit_status
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 # Commands that their modules define: name, function, and the help that is shown before the module is loaded.
@@ -19,6 +19,11 @@ MODULES = (
         "conformance",
         "echo_terminal.terminal.conformance:conformance",
         "Compare two terminal engines on a corpus.",
+    ),
+    (
+        "replay",
+        "echo_terminal.lake.replayed:replay_command",
+        "Run again what policies typed in their evaluation: as recorded, and as in real bash?",
     ),
     ("export-harbor", "echo_terminal.tasks.harbor:export_command", "Write a suite as Harbor task folders."),
     (
@@ -134,15 +139,7 @@ for _entry in MODULES:
 
 def main() -> None:
     """Entry point: errors that are the user's to mend are one line."""
-    try:
-        app(standalone_mode=True)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-    except OSError as error:
-        line = os_error_line(error)
-        if line is None:
-            raise
-        sys.exit(f"error: {line}")
+    sys.exit(exit_status(app))
 
 
 if __name__ == "__main__":

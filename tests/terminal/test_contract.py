@@ -215,3 +215,12 @@ def test_python_is_cpython(terminal):
     assert failed.exit_code == 1 and failed.stderr.endswith("ZeroDivisionError: division by zero\n")
     terminal.run('python3 -c \'open("made.txt", "w").write("x")\'', timeout=20)
     assert terminal.read(f"{HOME}/made.txt") == b"x"
+
+
+def test_an_episode_leaves_nothing_to_the_next(engine):
+    engine.reset({f"{HOME}/own": File(b"1"), "/opt/secret/x": File(b"hidden\n"), "/srv/y": File(b"2")}, 0)
+    assert engine.run("cat /opt/secret/x").stdout == "hidden\n"
+    engine.run("cd /tmp; touch left /tmp/left; set -f; alias a=b; f() { :; }; export E=1; V=2")
+    engine.reset({}, 1)
+    seen = engine.run('ls; ls /tmp; cat /opt/secret/x /srv/y; type a f; echo "[$E$V]"; pwd')
+    assert (seen.stdout, engine.list()) == (f"[]\n{HOME}\n", {})

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from docker.models.containers import ExecResult
 
 from echo_terminal.terminal.docker import IMAGE, DockerParams, DockerTerminal, check_available, connect
 from echo_terminal.terminal.terminal import EngineUnavailable, File, Status, open_terminal
@@ -44,6 +45,18 @@ def test_without_a_daemon_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_missing_image_is_named(shared: DockerTerminal) -> None:
     with pytest.raises(EngineUnavailable, match="Docker has no image echo-terminal/none:1: build or pull it"):
         check_available("echo-terminal/none:1")
+
+
+def test_an_output_that_the_daemon_loses_is_asked_for_again(
+    terminal: DockerTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, container = [ExecResult(0, b""), ExecResult(0, b"d\x00755\x00")], terminal._container
+    ask = container.exec_run
+    monkeypatch.setattr(container, "exec_run", lambda *a, **k: answers.pop() if answers else ask(*a, **k))
+    assert "/home/user/a/b.txt" in terminal.list()
+    answers += [ExecResult(0, b"")] * 3
+    with pytest.raises(RuntimeError, match="no answer"):
+        terminal.list()
 
 
 def test_places_of_files(terminal: DockerTerminal) -> None:

@@ -83,3 +83,37 @@ def test_errors_name_what_the_command_gives():
     assert terminal.run("jq --foo .").stderr.endswith(
         "or see the jq manpage, or online docs  at https://stedolan.github.io/jq\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        ("del(.b)", '{"a":1,"c":3,"d":[1,2,3,4,5]}'),
+        ("del(.a, .d[1], .d[3])", '{"b":2,"c":3,"d":[1,3,5]}'),
+        ("del(.d[] | select(. > 2)) | del(.c)", '{"a":1,"b":2,"d":[1,2]}'),
+        ("del(.d[1:3], .x.y)", '{"a":1,"b":2,"c":3,"d":[1,4,5]}'),
+        ('delpaths([["a"], ["d", -1]])', '{"b":2,"c":3,"d":[1,2,3,4]}'),
+        ("[.d[:2][] | {id: .}] | INDEX(.id)", '{"1":{"id":1},"2":{"id":2}}'),
+    ],
+)
+def test_what_is_left_keeps_its_order(words, printed):
+    """bashkit's jq puts the last key in the place of one that is deleted, and deletes places one after another."""
+    terminal = VirtualTerminal()
+    terminal.reset({f"{HOME}/o": File(b'{"a":1,"b":2,"c":3,"d":[1,2,3,4,5]}')}, seed=0)
+    assert terminal.run(f"jq -c '{words}' o").stdout == f"{printed}\n"
+    double = words.replace('"', '\\"')
+    assert terminal.run(f'jq --arg x "y" "{double}" o -c').stdout == f"{printed}\n"
+
+
+def test_every_call_is_told_its_own_error():
+    terminal = VirtualTerminal()
+    terminal.reset({}, seed=0)
+    seen = terminal.run(
+        "jq . <<< 'not json'; jq nofunc <<< 1; jq .a <<< '{\"a\":1,}'; jq 'del(.a) | no' <<< 1"
+    )
+    assert seen.stderr == (
+        "parse error: Invalid literal at line 1, column 4\n"
+        "jq: error: nofunc/0 is not defined at <top-level>, line 1:\nnofunc\njq: 1 compile error\n"
+        "parse error: Expected another key-value pair at line 1, column 8\n"
+        "jq: error: no/0 is not defined at <top-level>, line 1:\ndel(.a) | no          \njq: 1 compile error\n"
+    )

@@ -19,6 +19,9 @@ UNSORTED = f"{SIDES}join: input is not in sorted order\n"
 @pytest.mark.parametrize(
     ("command", "printed", "complaint", "code"),
     [
+        ("mkfifo p; ls -F; file p; stat -c %F p; ls -l p | cut -c1", "a.txt\nb.txt\nn.txt\no.txt\np|\np.txt\n"
+         "p: fifo (named pipe)\nfifo\np\n", "", 0),
+        ("mkfifo p; (echo a > p &); cat p", "a\n", "", 0),
         ("join n.txt o.txt", "1 alice 102 book\n2 bob 101 pen\n3 carol 103 lamp\n", "", 0),
         ("join -a1 -a2 -e NULL -o 0,1.2,2.3 n.txt o.txt | tail -2", "4 dave NULL\n5 NULL desk\n", "", 0),
         ("join -v 2 n.txt o.txt", "5 104 desk\n", "", 0),

@@ -6,6 +6,7 @@ from echo_terminal.terminal.programs.call import quote, shown
 from echo_terminal.terminal.terminal import HOME, File
 from echo_terminal.terminal.wording.grammar import refused, warnings
 from echo_terminal.terminal.wording.refusing import PROGRAMS, complaint
+from echo_terminal.terminal.wording.usage import SED
 
 FILES = {
     f"{HOME}/a.txt": File(b"alpha\nbeta\ngamma\n", mtime=1714558560),
@@ -34,6 +35,13 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         # redirections open their files before the command runs
         ("ls > list; wc -l < list", "6\n", ""),
         ("sort a.txt > a.txt; wc -c < a.txt", "0\n", ""),
+        ("mkdir e; mv e > e.log e.log", "", "mv: cannot overwrite non-directory 'e.log' with directory 'e'\n"),
+        ("printf x > b1 b2 > b3; wc -c b1 b3", "0 b1\n1 b3\n1 total\n", ""),  # all are opened, the last is used
+        ("for i in 1 2; do echo $i; done > w > v; cat v; [[ b > a ]] && echo y > u > t; cat t", "1\n2\ny\n", ""),
+        ("set -C; echo 1 > k > l; echo 2 > k > m; ls m", "", "bash: k: cannot overwrite existing file\n"
+         "ls: cannot access 'm': No such file or directory\n"),
+        ("cat < nosuch < a.txt; echo x > a.txt/y > z; ls z", "", "bash: nosuch: No such file or directory\n"
+         "bash: a.txt/y: Not a directory\nls: cannot access 'z': No such file or directory\n"),
         ("grep -v b a.txt > a.txt; echo $?", "2\n", "grep: a.txt: input file is also the output\n"),
         ("echo x > /usr/f; touch /usr/f", "", "bash: /usr/f: Read-only file system\n"
          "touch: cannot touch '/usr/f': Read-only file system\n"),
@@ -42,6 +50,12 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         ("[[ b.txt -nt a.txt ]] && echo new; [[ -x a.txt ]] || echo no; [[ -x run && -f run ]] && echo x",
          "new\nno\nx\n", ""),
         ("f=closed; [[ -r $f ]] || echo denied", "denied\n", ""),
+        ("[[ ! -L d && -d d ]] && echo real; [[ -p a.txt || -S d || -h a.txt || -k d || -g d ]]; echo $?",
+         "real\n1\n", ""),
+        ("sed -n; sed --foo; sed -n q nosuch 2>&1 | head -1", "sed: can't read nosuch: No such file or directory\n",
+         SED + "sed: unrecognized option '--foo'\n" + SED),
+        ("find . -name x -o; shuf --random-source=b.txt b.txt", "b\n", "find: expected an expression after '-o'\n"),
+        ("echo '[{\"a\": 1}]' | jq -c 'INDEX(.a), INDEX(.[]; .a + 1)'", '{"1":{"a":1}}\n{"2":{"a":1}}\n', ""),
         # traces
         ("set -x; for i in 1 2; do echo $i; done", "1\n2\n",
          "++ for i in 1 2\n++ echo 1\n++ for i in 1 2\n++ echo 2\n"),
@@ -52,9 +66,20 @@ WARNING = "xargs: warning: options {} are mutually exclusive, ignoring previous 
         ("[[ 1 -eq 1 ] && echo yes", "", "bash: syntax error in conditional expression\n"),
         ("echo $((2 + ))", "", 'bash: 2 + : syntax error: operand expected (error token is "+ ")\n'),
         ("x=2.5; echo $((x * 2))", "", 'bash: 2.5: syntax error: invalid arithmetic operator (error token is ".5")\n'),
+        # variables
+        ("export B=2 foo=3; env | grep -v PYTHON; printenv | tail -1",
+         "SHELL=/bin/bash\nPWD=/home/user\nLOGNAME=user\nTZ=UTC\nB=2\nHOME=/home/user\nTIME_STYLE=long-iso\nfoo=3\n"
+         "TERM=dumb\nUSER=user\nSHLVL=1\nPATH=/usr/local/bin:/usr/bin:/bin\n_=/usr/bin/env\n_=/usr/bin/printenv\n", ""),
+        ("declare -A c; w=Ab:d; ((c[${w,,}]++)); c[${w%%:*}]=5; echo ${c[${w,,}]} \"${c[${w%:*}]:-0}\" '${c[${w,,}]}'",
+         "1 5 ${c[${w,,}]}\n", ""),
+        ("select x in a b; do echo $x; done <<< $'2\\n1'", "b\na\n\n", "1) a\n2) b\n#? #? #? "),
         # names
         ("cat 'no such' \"it's\"", "",
          "cat: 'no such': No such file or directory\ncat: \"it's\": No such file or directory\n"),
+        ("touch -- -x; rm -x; ln -s d l; cp -rL l c; ln -s nowhere c/dead; cp -aL c e; cp -rH l f; ls -d c e/* f/x; "
+         "rm -- -x; readlink c", "c\ne/x\nf/x\n",
+         "rm: invalid option -- 'x'\nTry 'rm ./-x' to remove the file '-x'.\nTry 'rm --help' for more information.\n"
+         "cp: cannot stat 'c/dead': No such file or directory\n"),
         # programs that start others
         ("nice nosuch; echo $?", "127\n", "nice: 'nosuch': No such file or directory\n"),
         ("nohup ./nosuch", "", "nohup: failed to run command './nosuch': No such file or directory\n"),

@@ -25,6 +25,11 @@ FILES = {f"{HOME}/s.csv": File(b"a,b,c,d,e\n1,x y,,2.5,z\n"), f"{HOME}/q.sql": F
         ("t.db 'create table t(a); insert into t values(1);' '.dump' | tail -n 2",
          "INSERT INTO t VALUES(1);\nCOMMIT;\n"),
         ("-cmd '.mode line' :memory: '.read q.sql'", "    5 = 5\n"),
+        (":memory: '.mode insert t' 'select 1' '.headers on' 'select 2 n, 3 as \"x y\"' '.mode insert' 'select 4'",
+         "INSERT INTO t VALUES(1);\nINSERT INTO t(n,\"x y\") VALUES(2,3);\n"
+         "INSERT INTO \"table\"(\"4\") VALUES(4);\n"),
+        (":memory: '.mode csv' 'create table s(a,b,c,d,e)' '.import --skip 1 s.csv s' '.mode list' 'select * from s'",
+         "1|x y||2.5|z\n"),
     ],
 )  # fmt: skip
 def test_rows(terminal, words, printed):
@@ -57,3 +62,41 @@ def test_rows(terminal, words, printed):
 def test_errors(terminal, words, complaint):
     seen = terminal.run(f"sqlite3 {words}")
     assert (seen.stderr, seen.exit_code) == (complaint, 1)
+
+
+def test_plans_widths_and_outputs(terminal):
+    terminal.run(
+        "sqlite3 x.db 'create table t(a, b); insert into t values(1, 2), (3, \"wwwww\"); create table long(c)'"
+    )
+    tree = terminal.run(
+        "sqlite3 x.db 'explain query plan select * from t x join t y on x.a = y.a order by x.b'"
+    )
+    assert tree.stdout == (
+        "QUERY PLAN\n|--SCAN x\n|--SEARCH y USING AUTOMATIC COVERING INDEX (a=?)\n`--USE TEMP B-TREE FOR ORDER BY\n"
+    )
+    wide = terminal.run("sqlite3 x.db '.mode column' '.width 3 -4' 'select * from t'")
+    assert wide.stdout == "a       b\n---  ----\n1       2\n\n3    wwww\n        w\n"
+    assert (
+        terminal.run("sqlite3 x.db '.output f' 'select a from t' .tables; cat f").stdout
+        == "1\n3\nlong  t   \n"
+    )
+    once = terminal.run("printf '.once f\\nselect 1;\\nselect 2;\\n' | sqlite3 x.db; cat f")
+    assert once.stdout == "2\n1\n"
+    fixed = terminal.run("sqlite3 x.db 'delete from t' -readonly")
+    assert (fixed.stderr, fixed.exit_code) == (
+        "Error: stepping, attempt to write a readonly database (8)\n",
+        8,
+    )
+
+
+def test_rows_of_another_length_are_filled_or_cut(terminal):
+    terminal.run("printf '1,2\\n3\\n\"x\ny\",5,6\\n7\\n' > f.csv")
+    seen = terminal.run(
+        "sqlite3 :memory: 'create table t(a, b)' '.mode csv' '.import f.csv t' 'select * from t'"
+    )
+    assert seen.stdout.replace("\r", "") == '1,2\n3,\n"x\ny",5\n7,\n'
+    assert seen.stderr == (
+        "f.csv:2: expected 2 columns but found 1 - filling the rest with NULL\n"
+        "f.csv:3: expected 2 columns but found 3 - extras ignored\n"
+        "f.csv:5: expected 2 columns but found 1 - filling the rest with NULL\n"
+    )

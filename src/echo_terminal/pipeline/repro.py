@@ -12,7 +12,7 @@ from pathlib import Path
 
 from echo_terminal.pipeline.digest import digest
 from echo_terminal.pipeline.dvcfile import StageSpec, stage_key
-from echo_terminal.pipeline.errors import UserError, os_error_line
+from echo_terminal.pipeline.errors import UserError, exit_status
 from echo_terminal.pipeline.layout import find_root, profile_folder
 from echo_terminal.pipeline.locks import (
     TEMPORARY,
@@ -103,22 +103,12 @@ def main(argv: list[str] | None = None) -> int:
     if RUN_VARIABLE in os.environ:  # make names itself
         die_with_parent()
     lead_the_run()
-    try:
+
+    def work() -> None:
         value = reproduce(find_root(), arguments.profile, arguments.only)
-    except KeyboardInterrupt:
-        print("interrupted: the same command goes on from here", file=sys.stderr)
-        return 130
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        line = os_error_line(error)
-        if line is None:
-            raise
-        print(f"error: {line}", file=sys.stderr)
-        return 1
-    print(f"results/{arguments.profile}: digest {value}")
-    return 0
+        print(f"results/{arguments.profile}: digest {value}")
+
+    return exit_status(work, "interrupted: the same command goes on from here")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from papermill.exceptions import PapermillExecutionError
 from echo_terminal.pipeline import notebook as percent
 from echo_terminal.pipeline import provenance
 from echo_terminal.pipeline.dvcfile import StageSpec, content_hash, find_stage, inputs, stage_key
-from echo_terminal.pipeline.errors import UserError, os_error_line
+from echo_terminal.pipeline.errors import UserError, exit_status, os_error_line
 from echo_terminal.pipeline.layout import find_root
 from echo_terminal.pipeline.locks import keep_lock_file
 from echo_terminal.pipeline.params import params_hash, read_params
@@ -251,7 +251,8 @@ def main(argv: list[str] | None = None) -> int:
     of_a_run = RUN_VARIABLE in os.environ
     lead_the_run()
     allow_open_files()
-    try:
+
+    def work() -> None:
         item = {}
         for text in arguments.values:
             name, equals, value = text.partition("=")
@@ -262,19 +263,8 @@ def main(argv: list[str] | None = None) -> int:
         if of_a_run:
             keep_lock_file(root, Path(arguments.params).parent)
         run_stage(root, arguments.stage, arguments.params, item)
-    except KeyboardInterrupt:
-        print(f"interrupted: {arguments.stage} left no result; what it trained is kept", file=sys.stderr)
-        return 130
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        line = os_error_line(error)
-        if line is None:
-            raise
-        print(f"error: {line}", file=sys.stderr)
-        return 1
-    return 0
+
+    return exit_status(work, f"interrupted: {arguments.stage} left no result; what it trained is kept")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ CORPORA = (
     "bash_corpus_4",
     "bash_corpus_5a",
     "bash_corpus_5b",
+    "bash_corpus_6a",
 )
 # What oracles of tasks call; the other families are measured without a target of their own.
 TASK_FAMILIES = frozenset(

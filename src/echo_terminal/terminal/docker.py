@@ -44,7 +44,7 @@ from echo_terminal.terminal.terminal import (
 
 IMAGE = "echo-terminal/tasks:trixie"
 CONTROL, OUTPUT = "/run/control", "/run/output"
-NOT_STARTED = (125, 126, 127)  # what ``exec`` reports for itself
+END, TRIES = "\n+whole+", 3  # put behind an output, which the daemon loses now and then: it is asked again
 ANSWER = 5.0  # seconds that it may take to answer where it is not
 PATIENCE = 0.5  # seconds after which we look whether a silent shell is being starved
 KINDS = {"f": "file", "d": "directory", "l": "link"}
@@ -254,27 +254,27 @@ class DockerTerminal(PersistentShell):
 
     # -- inspection ------------------------------------------------------------------------------------------------
 
-    def _inside(self, *command: str) -> tuple[int, bytes]:
-        """Run a program of the image beside the shell, as root: users of our own tasks cannot have tampered with it.
+    def _inside(self, *command: str) -> bytes:
+        """Output of a program of the image, as root: users of our own tasks cannot have tampered with it.
 
         Raises:
-            RuntimeError: it could not be started.
+            RuntimeError: it could not be started, or its output did not come whole.
         """
         if self._container is None:
             raise RuntimeError("no episode: call reset first")
-        result = self._container.exec_run(list(command), user="0", stderr=False, workdir="/")
-        code, data = int(result.exit_code), bytes(result.output or b"")
-        if code in NOT_STARTED:
-            raise RuntimeError(
-                f"cannot look into the container: {data[:200].decode('utf-8', 'replace').strip()}"
-            )
-        return code, data
+        marked, data = ["bash", "-c", '"$@"; printf %s "$0"', END, *command], b""
+        for _ in range(TRIES):
+            data = self._container.exec_run(marked, user="0", stderr=False, workdir="/").output or b""
+            if data.endswith(END.encode()):
+                return data[: -len(END)]
+        said = data[:200].decode("utf-8", "replace").strip()
+        raise RuntimeError(f"cannot look into the container: {said or 'no answer'}")
 
     def _files(self, start: str, *tests: str) -> dict[str, bytes]:
         """Content of regular files that ``find start tests`` meets, at most ``READ_LIMIT`` bytes each."""
         find = '{ [[ $(realpath -e -- "$1") = "$1" ]] && find "$1" "${@:3}" -type f -size "-$2c" -print0; }'
         pack = "tar -c --sparse --hard-dereference -P --null -T -"
-        _, data = self._inside("bash", "-c", f"{find} | {pack}", "files", start, str(READ_LIMIT + 1), *tests)
+        data = self._inside("bash", "-c", f"{find} | {pack}", "files", start, str(READ_LIMIT + 1), *tests)
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
             found = {member.name: tar.extractfile(member) for member in tar}
             return {path: file.read() for path, file in found.items() if file is not None}
@@ -290,7 +290,7 @@ class DockerTerminal(PersistentShell):
 
     def list(self, root: str = HOME) -> dict[str, Entry]:
         """See ``Terminal.list``."""
-        _, data = self._inside("find", "-P", root, "-mindepth", "1", "-printf", r"%y\0%m\0%s\0%p\0%l\0")
+        data = self._inside("find", "-P", root, "-mindepth", "1", "-printf", r"%y\0%m\0%s\0%p\0%l\0")
         words = data.decode("utf-8", "surrogateescape").split("\0")[:-1]
         found = {}
         for kind, mode, size, path, to in zip(*(words[i::5] for i in range(5)), strict=True):

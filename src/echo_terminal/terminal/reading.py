@@ -8,7 +8,6 @@ import shlex
 from typing import NamedTuple
 
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
-from echo_terminal.terminal.scripts import PATH
 from echo_terminal.terminal.wording import grammar
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.tracing import TRACED, traced
@@ -54,7 +53,6 @@ class Reading(NamedTuple):
     nests: bool  # needs a deep stack
     child: bool  # starts background children
     leaves: bool  # may end the shell
-    script: bool  # may run a file by its path
     writes: bool  # may write a file anew
     streams: bool  # has ``exec`` turn an input or output of the shell elsewhere
 
@@ -80,11 +78,10 @@ def _read(command: str, traces: bool) -> Reading:
         not names.isdisjoint(NESTING) or BY_PATH.search(command) is not None,
         "&" in text and _CHILD.search(text) is not None,
         not names.isdisjoint(_LEAVES),
-        "/" in text and PATH.search(text) is not None,
         ">" in text
         or not names.isdisjoint(_WRITES)
         or ("sort" in names and ("-o" in text or "--o" in text))
-        or ("/" in text and PATH.search(text) is not None),
+        or ("/" in text and BY_PATH.search(text) is not None),
         "exec" in names and _STREAMS.search(command) is not None,
     )
 

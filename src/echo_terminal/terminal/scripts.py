@@ -1,40 +1,182 @@
-"""Scripts that a command runs by their paths: bashkit does not heed their first lines."""
+"""Scripts that a command runs: bashkit does not heed their first lines, and takes their words as they are.
+
+A shell function (``FUNCTION``) stands where a script is called. The program behind it looks at the script when its turn
+comes and writes the call to make: of the program that the first line asks for, or of a shell with the script in the
+words that bashkit runs as bash does.
+"""
 
 from __future__ import annotations
 
+import functools
+import posixpath
 import re
+import shlex
+from collections.abc import Callable
+from typing import NamedTuple
 
-from bashkit import FileSystem
+from echo_terminal.terminal.programs import xargs
+from echo_terminal.terminal.programs.call import NO_ENTRY, Call
+from echo_terminal.terminal.wording.calling import LONGEST, PROGRAM, RUN
+from echo_terminal.terminal.wording.dash_scripts import in_dash
+from echo_terminal.terminal.wording.grammar import syntax_error, unclosed
+from echo_terminal.terminal.wording.outputs import grouped
+from echo_terminal.terminal.wording.rewording import reworded
+from echo_terminal.terminal.wording.texts import unended
+from echo_terminal.terminal.wording.tracing import TRACED, traced
 
-from echo_terminal.terminal.wording.piping import OWN
-from echo_terminal.terminal.wording.words import PLACE
+FUNCTION = f'{RUN}() {{ eval "$({PROGRAM} "$@")"; }}'
+FUNCTIONS = {RUN: FUNCTION, xargs.RUN: xargs.FUNCTION}  # that stand in the place of programs
+AS_TYPED = '"${@:2}"'  # the words behind the line of the call
+_UNREADY = "cannot execute: required file not found"
+_SHELLS = ("bash", "sh", "dash")
+_INSTALLED = re.compile(r"(?:/usr)?/bin/(?:env[ \t]+(?:-S[ \t]+)?)?([\w.-]+)(?:[ \t]+(.*))?")
+_SOURCE = re.compile(r"\$(?:(\{)BASH_SOURCE(?:\[0\])?|BASH_SOURCE\b)")
+_PLACES = re.compile(r"\b(?:FUNCNAME|BASH_LINENO|BASH_SOURCE|caller)\b")  # of functions, from the file down
+_AS_TEXT = re.compile(r"^(?!bash: |sh: )([^\s:]+: )-c: (?=line )", re.M)
+_PARSED = re.compile(
+    r"^((\S+): line (\d+): )syntax error: (expected .*|unterminated .*|parser fuel exhausted)$", re.M
+)
+_ENDLESS = re.compile(r"^(\S+): (syntax error: parser fuel exhausted).*$", re.M)
+_CLAUSE = re.compile(r"\s*\(?[^\s()$`|]+(?:\s*\|\s*[^\s()$`|]+)*\)")
+_HELPERS = "; ".join((FUNCTION, ""))
 
-PATH = re.compile(rf"({PLACE})((?:\.{{1,2}}/|/|[\w.-]+/)[\w./-]*)")  # at the place of a command
-MISSING = f"{OWN}no_interpreter"
-_ALLOWS = re.compile(r"chmod (?:a|u)?(?:\+|7)")
+
+class Ran(NamedTuple):
+    """A script that was run."""
+
+    name: str
+    text: str
+    dash: bool
 
 
-def with_interpreters(command: str, fs: FileSystem, cwd: str) -> str:
-    """The command with ``python3`` or ``bash`` in front of the scripts whose first lines ask for that."""
+Rewording = Callable[[str], tuple[str, str]]  # a script -> functions for its head, and the script
 
-    def interpreted(match: re.Match[str]) -> str:
-        path = match[2] if match[2].startswith("/") else f"{cwd}/{match[2]}"
-        if not fs.exists(path):
-            made = re.search(rf">\s*(?:\./)?{re.escape(match[2].removeprefix('./'))}\b", command)
-            asks = re.search(r"#!\s*\S*(?:/|env )(python3|bash)\b", command)
-            runs = made and asks and (asks[1] != "bash" or _ALLOWS.search(command[: match.start()]))
-            return f"{match[1]}{asks[1]} {match[2]}" if runs and asks else match[0]
-        allowed = "chmod" in command and _ALLOWS.search(command[: match.start()]) is not None
-        if fs.stat(path)["file_type"] != "file" or not (allowed or fs.stat(path)["mode"] & 0o100):
-            return match[0]
-        first = fs.read_file(path)[:80].partition(b"\n")[0]
-        program = first.split()[-1].rpartition(b"/")[2] if first.startswith(b"#!") else b""
-        interpreter = first[2:].split()[0].decode("utf-8", "replace") if program else "/bin/sh"
-        if not interpreter.startswith(("/bin/", "/usr/bin/")) and not fs.exists(interpreter):
-            return f"{match[1]}{MISSING} {match[2]}"
-        name = "python3" if program.startswith(b"python") else "bash" if program == b"bash" else ""
-        if name == "bash" and "chmod" in command and not allowed:  # the command may take the right to execute
-            return match[0]
-        return f"{match[1]}{name} {match[2]}" if name else match[0]  # bashkit does not count the first line
 
-    return PATH.sub(interpreted, command)
+def script(call: Call, change: Rewording, ran: list[Ran]) -> None:
+    """Write the call for the words behind the number of its line: a script and its arguments, where the name of a
+    shell may stand before. ``ran`` gets the text of the script."""
+    _, *words = call.argv
+    shell = words.pop(0) if words[0] in _SHELLS else ""
+    flags = ""
+    while shell and words[0][:1] == "-":
+        flags += f"{words.pop(0)} "
+    meta, path = call.stat(call.path(words[0])), words[0]
+    if meta is None or meta.kind != "file":
+        missing = meta is None and not shell and call.is_folder(posixpath.dirname(call.path(path)))
+        call.out.append(_failed(f"{path}: {NO_ENTRY}") if missing else AS_TYPED)
+        return
+    if not (meta.mode & 0o100 or shell) or not meta.readable:
+        call.out.append(_failed(f"{path}: Permission denied", 126))
+        return
+    content = call.fs.read_file(call.path(path))
+    first = content[:200].partition(b"\n")[0].decode("utf-8", "replace")
+    asked = re.match(r"#![ \t]*(.*[^ \t])", first, re.S)
+    wanted = shell or "bash"
+    if not shell and asked is not None:
+        found = _INSTALLED.fullmatch(asked[1])
+        if found is None:
+            call.out.append(_failed(f"{path}: {_UNREADY}"))
+            return
+        wanted, option = found[1], found[2]
+        flags = f"{option} " if option else ""
+        if wanted not in _SHELLS:
+            call.out.append(_other(wanted, option, path, env="env" in asked[1].split()[0]))
+            return
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        call.out.append(AS_TYPED)
+        return
+    dash = wanted != "bash"
+    ran.append(Ran(path, text, dash))
+    for last, before in unended(text) if "<<" in text else ():
+        where = f"line {text.count(chr(10))}: warning: here-document at line {before + 1}"
+        call.err.append(f"{path}: {where} delimited by end-of-file (wanted `{last}')\n")
+    head, changed = _as_text(text, change, traces="x" in flags, dash=dash)
+    if head or changed != text:
+        given = f'"${{@:{len(call.argv) - len(words) + 1}}}"'
+        call.out.append(f"{wanted} {flags}-c {_quoted(head + changed)} {given}")
+    else:
+        call.out.append(AS_TYPED if shell or asked is None else f"{wanted} {flags}{AS_TYPED}")
+
+
+def words(command: str, ran: list[Ran]) -> str:
+    """A command and the scripts that it ran: all that may have said something."""
+    return "\n".join((command, *(f"sh {name}\n{text}" if dash else text for name, text, dash in ran)))
+
+
+def real_texts(text: str, ran: list[Ran]) -> str:
+    """Error texts of scripts that were handed over as texts, with what bash says of a wrong syntax."""
+    text = _AS_TEXT.sub(r"\1", text.replace(_HELPERS, ""))
+    lines = {name: script.split("\n") for name, script, _ in ran}
+    text = _ENDLESS.sub(
+        lambda found: f"{found[1]}: line {_unclosed_clause(lines.get(found[1], []))}: {found[2]}", text
+    )
+    return _PARSED.sub(lambda found: _syntax(found, lines.get(found[2], [])), text)
+
+
+def _unclosed_clause(lines: list[str]) -> int:
+    """The number of the line with a pattern of ``case`` that no ``;;`` goes before."""
+    begins = False
+    for number, line in enumerate(lines, 1):
+        if _CLAUSE.match(line) is not None and not begins:
+            return number
+        if line.strip():
+            begins = line.rstrip().endswith((" in", ";;", ";&"))
+    return len(lines)
+
+
+def _syntax(match: re.Match[str], lines: list[str]) -> str:
+    place, _, number, error = match.groups()
+    if error.startswith("unterminated command"):  # bash looks for its end to the end
+        place = place.replace(f" {number}: ", f" {len(lines)}: ")
+    if int(number) > len(lines):
+        return match[0]
+    line = lines[int(number) - 1]
+    said = syntax_error(f"parse error: {error}", line)[0].removeprefix("bash: ").rstrip("\n")
+    return f"{place}{said}\n{place}`{line}'" if " near " in said else f"{place}{said}"
+
+
+def _other(name: str, option: str | None, path: str, *, env: bool) -> str:
+    program = "python3" if name.startswith("python") else name
+    words = f"{program} {shlex.quote(option)}" if option else program
+    missing = _failed(f"{path}: {_UNREADY}")
+    if env:
+        missing = f"{_say(f'/usr/bin/env: {chr(39)}{name}{chr(39)}: {NO_ENTRY}')}; (exit 127)"
+    return f"if command -v {program} > /dev/null; then {words} {AS_TYPED}; else {missing}; fi"
+
+
+def _failed(text: str, code: int = 127) -> str:
+    where = 'case $0 in bash) printf "bash: ";; *) printf "%s: line $1: " "$0";; esac >&2'
+    return f"{where}; {_say(text)}; (exit {code})"
+
+
+def _say(text: str) -> str:
+    return f"printf '%s\\n' {_quoted(text)} >&2"
+
+
+def _as_text(text: str, change: Rewording, *, traces: bool, dash: bool) -> tuple[str, str]:
+    """Functions for the head of a script, and the script in the words that bashkit runs as bash does."""
+    text = _SOURCE.sub(lambda m: "${0" if m[1] else "$0", text) if "BASH_SOURCE" in text else text
+    if len(text) > LONGEST:
+        return "", text
+    text = grouped(text) if "exec " in text else text
+    if traces or TRACED.search(text) is not None:  # functions would be seen
+        return "", traced(text)
+    if _PLACES.search(text) is not None:
+        return "", text
+    before, plain = in_dash(text) if dash else ("", unclosed(text))
+    head, changed = change(plain)
+    head, changed = before + head, _reworded(changed)
+    if changed.count("\n") != text.count("\n"):  # errors would name other lines
+        return "", text
+    for name, function in FUNCTIONS.items():
+        head += f"{function}; " if name in changed else ""
+    return head, changed
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+_reworded = functools.lru_cache(maxsize=256)(reworded)

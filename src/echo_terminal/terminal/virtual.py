@@ -15,48 +15,47 @@ import re
 import shlex
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
 from echo_terminal.config import StrictModel
-from echo_terminal.terminal import state, virtual_shell, virtual_tree
+from echo_terminal.terminal import scripts, state, virtual_shell, virtual_tree
+from echo_terminal.terminal import virtual_ends as ends
 from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
 from echo_terminal.terminal.programs.call import Clock, Typed
+from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.files.masking import Modes
-from echo_terminal.terminal.programs.limits import TIME, Limits
-from echo_terminal.terminal.programs.small import Draw
-from echo_terminal.terminal.programs.xargs import FUNCTION, RUN
+from echo_terminal.terminal.programs.limits import Limits
 from echo_terminal.terminal.reading import Reading, may_stop, read
-from echo_terminal.terminal.scripts import with_interpreters
 from echo_terminal.terminal.shell_session import SIGNALLED
 from echo_terminal.terminal.terminal import (
     HOME,
     KILLED_EXIT,
-    TIMEOUT_EXIT,
     Entry,
     File,
     Observation,
     Status,
 )
+from echo_terminal.terminal.virtual_ends import Ended
 from echo_terminal.terminal.virtual_python import PythonProgram
 from echo_terminal.terminal.wording import lost
 from echo_terminal.terminal.wording.context import in_context
-from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
+from echo_terminal.terminal.wording.grammar import open_ended, warnings
 from echo_terminal.terminal.wording.jq_words import of_jq
+from echo_terminal.terminal.wording.listings import LONGEST, real_output
 from echo_terminal.terminal.wording.messages import exit_code, real_messages
-from echo_terminal.terminal.wording.outputs import LONGEST, real_output
 from echo_terminal.terminal.wording.permissions import Rights
+from echo_terminal.terminal.wording.piping import FUNCTIONS
 from echo_terminal.terminal.wording.tracing import real_trace
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
 FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command
-Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit code, status
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
-_REDIRECTS = re.compile(r"[|>]|\$\(|`")
+_FUNCTIONS = {**scripts.FUNCTIONS, **FUNCTIONS}  # of commands that call them
 
 
 class VirtualParams(StrictModel):
@@ -79,6 +78,7 @@ class VirtualTerminal:
         self._timeout, self._line = 10.0, FIRST_LINE
         self._shell: Bash | None = None
         self._sound = False  # did every command of the shell come to an end of its own?
+        self._points: list[str] = []  # where files are that are only read
         self._end: int | None = None  # the exit code at ``END``
         self._clock, self._draw, self._modes, self._python = Clock(), Draw(0), Modes(), PythonProgram()
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
@@ -87,6 +87,10 @@ class VirtualTerminal:
         self._python.applied = self._modes.learn
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
+        self._ran: list[scripts.Ran] = []  # the scripts that the command runs
+        self._programs[scripts.PROGRAM] = callback(
+            lambda call: scripts.script(call, me._rights.for_script, me._ran), self._clock, files=True
+        )
 
     # -- episode ---------------------------------------------------------------------------------------------------
 
@@ -108,17 +112,26 @@ class VirtualTerminal:
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
         self._python.fixed, self._rights = self._fixed, Rights(own)
-        self._shell = self._pristine()
-        virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
-        self._shell.execute_sync(virtual_shell.opening(seed))
+        self._shell = self._pristine(virtual_tree.mount_points(self._fixed))
+        self._tree = virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
+        self._draw_devices(file.content for file in files.values())
+        virtual_shell.settle(self._shell, seed)
+        self._timed, self._seconds = any(b"SECONDS" in file.content for file in files.values()), 0
         self._clock.ready = time.time()
 
-    def _pristine(self) -> Bash:
-        """A shell without a past: the one before with all that it held dropped (a tenth of the cost), or a new one."""
-        if self._shell is None or not self._sound:
+    def _pristine(self, points: list[str]) -> Bash:
+        """A shell without a past: the one before with all that it held dropped (a tenth of the cost), or a new one
+        where that one was cut short or has files in other places."""
+        usable, self._points = self._sound and points == self._points, points
+        if self._shell is None or not usable:
             return self._build()
         self._shell.reset()
         return self._shell
+
+    def _draw_devices(self, texts: Iterable[bytes]) -> None:
+        """Give the shell devices of random bytes where texts may name them; it is not used for another episode then."""
+        if virtual_tree.draw_devices(self._open, self._draw, texts):
+            self._sound = False
 
     def _build(self) -> Bash:
         self._sound = True
@@ -159,7 +172,9 @@ class VirtualTerminal:
         if reading.times:
             virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
+        self._ran.clear()
         self._altered, self._deep = self._altered or reading.alters, self._deep or "eval" in command
+        self._draw_devices((command.encode("utf-8", "replace"),))
         self._limits.start(timeout)
         self._modes.before(
             command, shell.fs(), writes=reading.writes or self._altered, shows=not self._altered
@@ -178,8 +193,10 @@ class VirtualTerminal:
         if self._limits.cut and status is Status.OK and not may_stop(command):
             code, status = KILLED_EXIT, Status.KILLED
         if stderr and len(stderr) <= LONGEST:
-            stderr = real_trace(stderr, command, on=traces) if stderr.startswith("+") else stderr
-            stderr = real_messages(stderr, command, (before, self._cwd))
+            if stderr[:1] == "+" or "\n+" in stderr:
+                stderr = real_trace(stderr, command, on=traces)
+            stderr = scripts.real_texts(stderr, self._ran) if self._ran else stderr
+            stderr = real_messages(stderr, scripts.words(command, self._ran), (before, self._cwd))
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
             stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
             code = exit_code(stderr, command, code)
@@ -198,7 +215,8 @@ class VirtualTerminal:
             result = self._own[name](Typed(name, argv, None, dict(self._env), self._cwd, shell.fs()))
         except Exception as error:  # said as bashkit says it
             result = BuiltinResult("", f"{name}: {type(error).__name__}: {error}", 1)
-        return self._limited(result.stdout, result.stderr, result.exit_code, Status.OK)
+        ended = result.stdout, result.stderr, result.exit_code, Status.OK
+        return ends.limited(ended, self.params.max_output, self._limits)
 
     def _inside(self, command: str, known: str, reading: Reading, *, lone: bool) -> Ended:
         """How a command did in bashkit; ``known``: it, with what must not be opened replaced; ``lone``: it needs no
@@ -215,6 +233,7 @@ class VirtualTerminal:
             self._python.end()
         if self._python.unavailable is not None:
             raise self._python.unavailable
+        self._clock.restore_modes(shell.fs(), forget=True)
         stdout, stderr, code, status = self._judge(command, result, chunks)
         self._sound = sound and status is Status.OK
         if status is Status.TIMEOUT and reading.child:
@@ -242,76 +261,52 @@ class VirtualTerminal:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
         self._end, self._exit = None, {n: text for n, text in self._traps.items() if n == "EXIT"}
         self._debug = "DEBUG" in self._traps or "DEBUG" in command
+        self._timed = self._timed or "SECONDS" in command
         may_end = reading.leaves or "-e" in self._options
         text, after = reading.text, []
         before = virtual_shell.carried(self._options, self._traps, at_exit=may_end)
-        if RUN in text:
-            self._rights.define(self._open, RUN, FUNCTION)
+        before += [f"SECONDS={self._seconds}"] if self._timed else []  # no time passes between commands
+        for name, function in _FUNCTIONS.items():
+            if name in text:
+                self._rights.define(self._open, name, function)
         asks = "$?" in command or (reading.leaves and virtual_shell.bare(command))
         if self._last and _CARRIED.search(command) is not None:
-            before.append(f": {self._last}\n(exit {self._code})")
+            before.append(f": {self._last}; (exit {self._code})")
         elif asks and self._code and "ERR" in self._traps:
             text = virtual_shell.with_code(text, self._code)
         elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
-        if not (before or asks or reading.script or reading.child or reading.leaves):
+        if not (before or asks or reading.child or reading.leaves):
             return text, False
-        text = with_interpreters(text, self._open.fs(), self._cwd)
         if asks:
             text = _FRESH.sub(r"\g<0>:;", text)
-        watched = (reading.child or may_end) and not (open_ended(reading.text) or self._debug)
+        watched = (reading.child or may_end or self._timed) and not (open_ended(reading.text) or self._debug)
         if watched:
             traps = "trap" in command or "EXIT" in self._traps
-            after += [f'{END} $? "$(trap -p EXIT)"', "trap - EXIT"] if traps else [f"{END} $?"]
+            ends = f"{END} $? $SECONDS"
+            after += [f'{ends} "$(trap -p EXIT)"', "trap - EXIT"] if traps else [ends]
             if reading.child and (names := virtual_shell.of_children(command)):
                 before[:0] = [virtual_shell.OF_CHILDREN[name] for name in names]
                 after.append(f"unset -f {' '.join(names)}; unset -v __ended")
-        return virtual_shell.numbered([*before, text, *after], len(before), self._line - LINES), watched
+        # The lines before stand on that of the command, which LINENO counts.
+        text = "; ".join([*before, "\n".join([text, *after])])
+        return virtual_shell.numbered(text, self._line - LINES) if before else text, watched
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
-        code, *at_exit = context.argv
-        self._end, self._exit = int(code), virtual_shell.exit_trap(at_exit[0]) if at_exit else self._exit
+        code, seconds, *at_exit = context.argv
+        self._end, self._seconds = int(code), int(seconds)
+        self._exit = virtual_shell.exit_trap(at_exit[0]) if at_exit else self._exit
         return BuiltinResult()
 
     def _judge(self, command: str, result: ExecResult, chunks: list[tuple[str, str]]) -> Ended:
-        """Both outputs, exit code and status of what bashkit reports."""
-        stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
-        if chunks and self._debug:  # what such a trap says comes in no other way
-            stdout = "".join(out for out, _ in chunks)
+        """How a command did, by what bashkit reports."""
         python = self._python.last if self._python.last is not None and self._python.last.over else None
         if python is not None:
             self._open.clear_cancel()
-        if result.error is not None:
-            if result.error.startswith("parse error"):
-                stderr, code = syntax_error(result.error, command)
-                return stdout, stderr, code, status
-            stdout, stderr = "".join(out for out, _ in chunks), "".join(err for _, err in chunks)
-            if python is not None and _REDIRECTS.search(command) is None:
-                stdout += python.stdout.decode("utf-8", "replace")
-                stderr += python.stderr.decode("utf-8", "replace")
-            if "execution timeout" in result.error:
-                code, status = TIMEOUT_EXIT, Status.TIMEOUT
-            elif "limit" in result.error or "budget" in result.error:
-                code, status = KILLED_EXIT, Status.KILLED
-            elif python is None:
-                stderr += result.error + "\n"
-            stderr = virtual_shell.without_limits(stderr)
-        if python is not None:
-            late = python.over == "time"
-            code, status = (TIMEOUT_EXIT, Status.TIMEOUT) if late else (KILLED_EXIT, Status.KILLED)
-            return stdout[: self.params.max_output], stderr[: self.params.max_output], code, status
-        return self._limited(stdout, stderr, code, status)
-
-    def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> Ended:
-        """The same, but as one that ended at a limit where one of ours was reached."""
-        limit = self.params.max_output
-        if " exceeds " in stderr and (said := virtual_shell.without_limits(stderr)) != stderr:
-            return stdout[:limit], said[:limit], KILLED_EXIT, Status.KILLED
-        if self._limits.reached == TIME:
-            code, status = TIMEOUT_EXIT, Status.TIMEOUT
-        elif self._limits.reached is not None or max(len(stdout), len(stderr)) > limit:
-            code, status = KILLED_EXIT, Status.KILLED
-        return stdout[:limit], stderr[:limit], code, status
+        ended = ends.reported(command, result, chunks, python, traps=self._debug)
+        if python is not None or (result.error or "").startswith("parse error"):
+            return ends.shown(ended, self.params.max_output)
+        return ends.limited(ended, self.params.max_output, self._limits)
 
     def _after(self, code: int, stderr: str) -> int:
         """The exit code of a watched command; a shell that it ended is made anew."""
@@ -325,13 +320,11 @@ class VirtualTerminal:
     def _rebuild(self) -> None:
         """Move the session to a new instance: a time limit is fixed when one is built, and one that a sleeping
         child blocks stays blocked for ever."""
-        old = self._open
-        snapshot, times = old.snapshot(), virtual_tree.dated(old.fs(), self._clock)
+        snapshot = self._open.snapshot(exclude_filesystem=True)
         self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
+        virtual_tree.mount(self._shell, self._tree, self._fixed)
         self._shell.execute_sync(f"RANDOM={(self._seed + 7919 * self._runs) % 32768}")
-        virtual_tree.restore(self._shell, self._fixed, times, self._clock)
-        self._clock.ready = time.time()
 
     # -- inspection ------------------------------------------------------------------------------------------------
 

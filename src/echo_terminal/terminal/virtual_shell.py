@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile, FileSystem
 
 from echo_terminal.terminal.state import SHELL_VARIABLES
-from echo_terminal.terminal.terminal import ENVIRONMENT, HOME, HOSTNAME, USER
+from echo_terminal.terminal.terminal import CLOCK, ENVIRONMENT, HOME, HOSTNAME, USER
 from echo_terminal.terminal.wording.words import PLACE
 
 OF_CHILDREN = {  # in a command that starts children, which bashkit has run to their ends: as if they still ran
@@ -54,7 +54,6 @@ def new_shell(
         hostname=HOSTNAME,
         cwd=HOME,
         env={**ENVIRONMENT, "SHLVL": "1", "_": "/usr/bin/env"},
-        files={"/usr/bin/python3": "#!/bin/sh\n"},
         max_commands=commands,
         max_loop_iterations=loop,
         max_memory=memory,
@@ -64,14 +63,17 @@ def new_shell(
     )
 
 
+def settle(shell: Bash, seed: int) -> None:
+    """Give a pristine shell the random numbers of ``seed``, and the times that bash would look up."""
+    shell.execute_sync(
+        f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768} SECONDS=0 "
+        f"EPOCHSECONDS={CLOCK} EPOCHREALTIME={CLOCK}.000000; {_SPLIT}; hash -r"
+    )
+
+
 def options(variables: Mapping[str, str]) -> str:
     """The words for ``set`` that give a shell the options of the one whose variables these are (bashkit's)."""
     return " ".join(flag for name, flag in _OPTIONS.items() if variables.get(name) == "1")
-
-
-def opening(seed: int) -> str:
-    """The command that settles a new shell."""
-    return f"unset OLDPWD; shopt -s expand_aliases; RANDOM={seed % 32768}; {_SPLIT}; hash -r"
 
 
 def carried(flags: str, traps: Mapping[str, str], *, at_exit: bool) -> list[str]:
@@ -105,10 +107,9 @@ def with_line(command: str, line: int) -> str:
     return command.replace("$LINENO", f"$((LINENO+{line - 1}))")
 
 
-def numbered(lines: list[str], before: int, line: int) -> str:
-    """The text of lines: a command, whose first line has this number, behind others that do not count."""
-    text = "\n".join(lines)
-    return _LINE.sub(f"$((LINENO+{line - 1 - before}))", text) if before and "LINENO" in text else text
+def numbered(text: str, line: int) -> str:
+    """A command whose first line has this number, with traps that were set at others."""
+    return _LINE.sub(f"$((LINENO+{line - 1}))", text) if "LINENO" in text else text
 
 
 def upwards(command: str, cwd: str, fs: FileSystem) -> str:

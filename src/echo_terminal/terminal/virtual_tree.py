@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bashkit import Bash, FileSystem
 
 from echo_terminal.terminal.programs.call import Clock
+from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.formatting import format_time
+from echo_terminal.terminal.programs.text.devices import asked
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
-from echo_terminal.terminal.terminal import CLOCK, HOME, Entry, File
+from echo_terminal.terminal.terminal import CLOCK, HOME, HOSTNAME, USER, Entry, File
 
+RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 LARGEST = 10_000_000  # bytes that a file of bashkit may hold
-EMPTY_FOLDERS = ("dev", "home", "proc", "root", "tmp", "usr", "bin", "etc")  # what a FileSystem is born with
+BORN_WITH = ("dev", "home", "tmp")  # folders of a new FileSystem
 
 
 def split(files: Mapping[str, File]) -> tuple[dict[str, File], dict[str, File]]:
@@ -36,48 +39,61 @@ def split(files: Mapping[str, File]) -> tuple[dict[str, File], dict[str, File]]:
     return own, fixed
 
 
-def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clock: Clock) -> None:
-    """Put the files of ``split`` into a pristine shell."""
-    fs = shell.fs()
-    for folder in dict.fromkeys(path.rpartition("/")[0] for path in own):
+def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clock: Clock) -> FileSystem:
+    """Put the files of ``split`` into a pristine shell; returns the file system that commands may change."""
+    fs = FileSystem()
+    fs.copy("/dev/null", "/dev/zero")
+    for folder in dict.fromkeys([*WRITABLE, *(path.rpartition("/")[0] for path in own)]):
         fs.mkdir(folder, recursive=True)
     for path, file in own.items():
-        if file.link is None:
-            fs.write_file(path, file.content)
-        else:
+        if file.link is not None:
             fs.symlink(file.link, path)
-    fs.chmod("/usr/bin/python3", 0o755)
-    for path, file in own.items():
-        if file.link is None and file.mode != 0o644:
+            continue
+        fs.write_file(path, file.content)
+        if file.mode != 0o644:
             fs.chmod(path, file.mode)
-    times = {p: ("link" if f.link else "file", float(f.mtime)) for p, f in own.items() if f.mtime != CLOCK}
-    restore(shell, fixed, times, clock)
-
-
-def restore(
-    shell: Bash, fixed: Mapping[str, File], times: Mapping[str, tuple[str, float]], clock: Clock
-) -> None:
-    """Mount the read-only files; date paths by ``times`` (path -> kind and seconds)."""
-    for point, content in _mounts(tuple(fixed.items())):
-        shell.mount(point, content, read_only=True)
+    mount(shell, fs, fixed)
     lines = []
-    for path, (kind, seconds) in times.items():
-        if kind == "link":
-            clock.kept[_stamp(shell.fs(), path)] = seconds
+    for path, file in own.items():
+        if file.mtime == CLOCK:
+            continue
+        if file.link is not None:
+            clock.kept[_stamp(fs, path)] = float(file.mtime)
         else:
-            lines.append(f"touch -t {format_time(seconds, '%Y%m%d%H%M.%S')} {_quoted(path)}")
+            lines.append(f"touch -t {format_time(file.mtime, '%Y%m%d%H%M.%S')} {_quoted(path)}")
     if lines:
         shell.execute_sync("\n".join(lines))
+    return fs
 
 
-def dated(fs: FileSystem, clock: Clock) -> dict[str, tuple[str, float]]:
-    """Kind and time of the files and links that show another time than the episode's."""
-    return {
-        path: (entry.kind, clock.shown(stamp))
-        for root in WRITABLE
-        for path, entry, stamp in walk(fs, root)
-        if entry.kind != "directory" and clock.shown(stamp) != CLOCK
-    }
+def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> bool:
+    """Where texts may name them, mount devices of random bytes in place of the host's, and the file that gives a UUID;
+    whether it did. A device is a file of ``RANDOM_BYTES``, another one for the next command."""
+    naming = [text for text in texts if b"urandom" in text or b"/random" in text]
+    if not naming:
+        return False
+    size = max(RANDOM_BYTES, *(min(asked(text.decode("utf-8", "replace")), LARGEST) for text in naming))
+    devices, kernel = _empty(), _empty()
+    for name in ("zero", "null", "random", "urandom"):
+        drawn = draw.text(size) if "random" in name else bytes(RANDOM_BYTES)
+        devices.write_file(f"/{name}", b"" if name == "null" else drawn)
+        devices.chmod(f"/{name}", 0o666)
+    kernel.write_file("/uuid", f"{draw.uuid()}\n".encode())
+    shell.mount("/dev", devices)
+    shell.mount("/proc/sys/kernel/random", kernel, read_only=True)
+    return True
+
+
+def mount_points(fixed: Mapping[str, File]) -> list[str]:
+    """Where ``mount`` puts what is only read; a shell keeps its mounts over a reset."""
+    return [point for point, _ in _mounts(tuple(fixed.items()))]
+
+
+def mount(shell: Bash, fs: FileSystem, fixed: Mapping[str, File]) -> None:
+    """Give a shell the files that commands may change, and those that they only read."""
+    shell.mount("/", fs)
+    for point, content in _mounts(tuple(fixed.items())):
+        shell.mount(point, content, read_only=True)
 
 
 def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
@@ -87,7 +103,7 @@ def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
         path
         for root in WRITABLE
         for path, entry, stamp in walk(fs, root)
-        if clock.start <= stamp < end and stamp not in clock.kept and entry.kind != "link"
+        if stamp < end and clock.written(stamp) and stamp not in clock.kept and entry.kind != "link"
     ]
     when = format_time(CLOCK, "%Y%m%d%H%M.%S")
     for start in range(0, len(paths), 500):
@@ -106,21 +122,32 @@ def _stamp(fs: FileSystem, path: str) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _mounts(fixed: tuple[tuple[str, File], ...]) -> list[tuple[str, FileSystem]]:
-    groups: dict[str, list[tuple[str, File]]] = {"/usr/local": []}
-    for path, file in sorted({**SYSTEM, **dict(fixed)}.items()):
+    """The file systems of what is only read, by where they go: /usr/local apart, since machines differ there."""
+    groups: dict[str, dict[str, File]] = {"/usr/local": {}, "/root": {}}
+    for path, file in {**_system(), **SYSTEM, **dict(fixed)}.items():
         point = "/usr/local" if path.startswith("/usr/local/") else "/" + path.split("/")[1]
-        groups.setdefault(point, []).append((path[len(point) :], file))
-    return [(point, _read_only(tuple(content))) for point, content in groups.items()]
+        groups.setdefault(point, {})[path[len(point) :]] = file
+    return [(point, _read_only(tuple(sorted(content.items())))) for point, content in groups.items()]
+
+
+@functools.lru_cache(maxsize=1)
+def _system() -> dict[str, File]:
+    """bashkit's own files in the folders of the system: its programs, as files to find and run."""
+    fs = Bash(username=USER, hostname=HOSTNAME).fs()
+    found = {}
+    for root in ("/usr", "/bin", "/proc"):
+        for path, entry, _ in walk(fs, root):
+            if entry.kind == "file":
+                found[path] = File(fs.read_file(path), entry.mode)
+            elif entry.kind == "link":
+                found[path] = File(b"", link=entry.target)
+    return {**found, "/usr/bin/python3": File(b"#!/bin/sh\n", 0o755), "/proc/uptime": File(b"0.00 0.00\n")}
 
 
 @functools.lru_cache(maxsize=64)
 def _read_only(files: tuple[tuple[str, File], ...]) -> FileSystem:
     """A file system that many episodes share: nothing can be written to it."""
-    fs = FileSystem()
-    for name in EMPTY_FOLDERS:
-        if fs.exists(f"/{name}"):
-            fs.remove(f"/{name}", recursive=True)
-    fs.mkdir("/bin", recursive=True)
+    fs = _empty()
     for path, file in files:
         fs.mkdir(path.rpartition("/")[0] or "/", recursive=True)
         if file.link is not None:
@@ -131,22 +158,37 @@ def _read_only(files: tuple[tuple[str, File], ...]) -> FileSystem:
     return fs
 
 
+def _empty() -> FileSystem:
+    fs = FileSystem()
+    for name in BORN_WITH:
+        fs.remove(f"/{name}", recursive=True)
+    return fs
+
+
 def walk(fs: FileSystem, root: str) -> Iterator[tuple[str, Entry, float]]:
     """Every path below a folder with its entry and its stamp, folders before what they hold."""
     if not fs.exists(root) or fs.stat(root)["file_type"] != "directory":
         return
     pending = [root.rstrip("/")]
     while pending:
-        folder = pending.pop()
-        for item in fs.read_dir(folder or "/"):
-            path, meta = f"{folder}/{item['name']}", item["metadata"]
-            kind = meta["file_type"]
-            if kind == "symlink":
-                yield path, Entry("link", 0o777, 0, fs.read_link(path)), meta["modified"]
-                continue
-            if kind == "directory":
+        for path, found, stamp in children(fs, pending.pop()):
+            if found.kind == "directory":
                 pending.append(path)
-            yield path, Entry(kind, meta["mode"], meta["size"] if kind == "file" else 0), meta["modified"]
+            yield path, found, stamp
+
+
+def children(fs: FileSystem, folder: str) -> Iterator[tuple[str, Entry, float]]:
+    """The same for what one folder holds."""
+    for item in fs.read_dir(folder or "/"):
+        path, meta = f"{folder}/{item['name']}", item["metadata"]
+        kind = meta["file_type"]
+        if kind == "symlink":
+            found = Entry("link", 0o777, 0, fs.read_link(path))
+        elif kind == "file":
+            found = Entry(kind, meta["mode"], meta["size"])
+        else:
+            found = Entry(kind if kind == "directory" else "other", meta["mode"], 0)
+        yield path, found, meta["modified"]
 
 
 def entry(fs: FileSystem, path: str) -> Entry | None:
@@ -159,23 +201,13 @@ def entry(fs: FileSystem, path: str) -> Entry | None:
             return None
     if not fs.exists(above or "/") or fs.stat(above or "/")["file_type"] != "directory":
         return None
-    found = (item for item in walk_one(fs, above) if item[0] == f"{above}/{name}")
-    return next((kept for _, kept in found), None)
+    return next((found for path, found, _ in children(fs, above) if path == f"{above}/{name}"), None)
 
 
 def is_file(fs: FileSystem, path: str) -> bool:
     """Is a regular file at an absolute path, without a link on the way?"""
     found = entry(fs, path)
     return found is not None and found.kind == "file"
-
-
-def walk_one(fs: FileSystem, folder: str) -> Iterator[tuple[str, Entry]]:
-    """The entries of one folder."""
-    for item in fs.read_dir(folder or "/"):
-        path, meta = f"{folder}/{item['name']}", item["metadata"]
-        kind = "link" if meta["file_type"] == "symlink" else meta["file_type"]
-        target = fs.read_link(path) if kind == "link" else None
-        yield path, Entry(kind, meta["mode"], meta["size"] if kind == "file" else 0, target)
 
 
 def _is_link(fs: FileSystem, path: str) -> bool:

@@ -14,14 +14,15 @@ from collections.abc import Callable, Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile
 
-from echo_terminal.terminal.programs import dates, expressions, people, small, xargs
+from echo_terminal.terminal.programs import dates, expressions, getopt, people, small, xargs
+from echo_terminal.terminal.programs.archive import bzip2, xz
 from echo_terminal.terminal.programs.archive import gzip as compressing
 from echo_terminal.terminal.programs.archive import tar as archives
-from echo_terminal.terminal.programs.archive import xz
 from echo_terminal.terminal.programs.archive import zip as zipping
 from echo_terminal.terminal.programs.awk import command as awk
 from echo_terminal.terminal.programs.bc import command as bc
 from echo_terminal.terminal.programs.call import TOO_LONG, Call, Clock, Typed, UsageError
+from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.files import (
     copying,
     describing,
@@ -39,19 +40,24 @@ from echo_terminal.terminal.programs.limits import DEEPEST, ROOM, TIME, Limits, 
 from echo_terminal.terminal.programs.patch import command as patching
 from echo_terminal.terminal.programs.sqlite import command as database
 from echo_terminal.terminal.programs.text import (
+    coding,
     columns,
     devices,
     diffing,
     ending,
     filling,
     hashing,
+    hexdump,
     joining,
+    openssl,
+    recoding,
     repeating,
     splitting,
     tabling,
     translating,
+    xxd,
 )
-from echo_terminal.terminal.programs.versions import VERSIONS
+from echo_terminal.terminal.programs.versions import USES, VERSIONS
 from echo_terminal.terminal.programs.watching import watched
 from echo_terminal.terminal.wording import dash, opening, permissions, refusing, sed_scripts
 from echo_terminal.terminal.wording.piping import OWN
@@ -60,8 +66,8 @@ Program = Callable[[Call], None]
 
 # bashkit has these, a small Debian has not.
 ABSENT = (
-    "assert bat busybox csv dotenv gawk glob http json log man nano nc parallel retry rg semver sudo template tomlq "
-    "tree uuidgen verify vi watch yq"
+    "assert bat busybox csv dotenv gawk glob http json log man nano nc parallel retry rg semver sudo template "
+    "tomlq tree uuidgen verify vi watch yq"
 ).split()
 ON_FILES: Mapping[str, Program] = {
     "ls": listing.ls,
@@ -81,11 +87,12 @@ ON_FILES: Mapping[str, Program] = {
     "chown": naming.owner,
     "chgrp": naming.owner,
     "diff": diffing.diff,
+    "sdiff": diffing.sdiff,
     "patch": patching.patch,
-    "zcat": small.zcat,
+    "zcat": compressing.gzip,
+    f"{OWN}zcat": compressing.gzip,
     f"{OWN}sed": sed_scripts.sed,
     f"{OWN}find": finding.find,
-    f"{OWN}cksum": hashing.cksum,
     f"{OWN}tee": teeing.tee,
     xargs.PROGRAM: xargs.xargs,
     f"{OWN}tar": archives.tar,
@@ -94,9 +101,10 @@ ON_FILES: Mapping[str, Program] = {
     "file": kinds.file,
     "zip": zipping.zip_,
     "unzip": zipping.unzip,
-    "xz": xz.xz,
-    "unxz": xz.xz,
-    "xzcat": xz.xz,
+    **dict.fromkeys(
+        (f"{mark}{name}" for mark in ("", OWN) for name in ("bzip2", "bunzip2", "bzcat")), bzip2.bzip2
+    ),
+    **dict.fromkeys(("xz", "unxz", "xzcat", f"{OWN}xz", f"{OWN}unxz", f"{OWN}xzcat"), xz.xz),
     "dir": listing.columns_of,
     "vdir": listing.columns_of,
     ending.HEAD: ending.head,
@@ -105,31 +113,50 @@ ON_FILES: Mapping[str, Program] = {
     opening.TOUCH: opening.touch,
     permissions.READ: permissions.to_read,
     permissions.WRITE: permissions.to_write,
+    permissions.OVERWRITE: permissions.to_overwrite,
     permissions.ENTER: permissions.to_enter,
 }
-SUMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")
+SUMS = "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum".split()
 ON_NAMED_FILES: Mapping[str, Program] = {
+    "more": small.more,
+    "less": small.more,
     "wc": columns.wc,
+    f"{OWN}wc": columns.wc,
     "cut": columns.cut,
+    f"{OWN}cut": columns.cut,
     "bc": bc.bc,
     "uniq": repeating.uniq,
     "cmp": repeating.cmp,
+    f"{OWN}cmp": repeating.cmp,
     "join": joining.join,
     "split": splitting.split,
     "fmt": filling.fmt,
     "column": tabling.column,
+    "hexdump": hexdump.hexdump,
+    "hd": hexdump.hexdump,
+    f"{OWN}hexdump": hexdump.hexdump,
+    f"{OWN}hd": hexdump.hexdump,
+    f"{OWN}xxd": xxd.xxd,
+    f"{OWN}base64": coding.basenc,
+    f"{OWN}base32": coding.basenc,
+    "basenc": coding.basenc,
+    f"{OWN}basenc": coding.basenc,
+    f"{OWN}iconv": recoding.iconv,
 }
 PLAIN: Mapping[str, Program] = {
     "seq": small.seq,
     f"{OWN}tr": translating.tr,
     f"{OWN}grep": small.two_matchers,
     f"{OWN}signals": small.signals,
-    f"{OWN}history": small.history,
-    f"{OWN}no_interpreter": small.no_interpreter,
     f"{OWN}fc": small.fc,
     "yes": small.yes,
+    "clear": small.clear,
+    "stty": small.stty,
+    "uptime": small.uptime,
+    "getopt": getopt.getopt,
     "curl": small.curl,
     "wget": small.wget,
+    f"{OWN}history": small.history,
     "logout": small.no_login_shell,
     "suspend": small.no_login_shell,
     "id": people.identity,
@@ -141,6 +168,8 @@ PLAIN: Mapping[str, Program] = {
     "logname": people.logname,
     "groups": people.groups,
     "hostname": people.hostname,
+    f"{OWN}env": people.environment,
+    f"{OWN}printenv": people.environment,
 }
 
 
@@ -192,15 +221,16 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(clock: Clock, draw: small.Draw, limits: Limits, kept: Modes) -> dict[str, Callback]:
+def programs(clock: Clock, draw: Draw, limits: Limits, kept: Modes) -> dict[str, Callback]:
     """Name -> callback for bashkit, by the clock, the random numbers, the limits and the modes of one terminal."""
     on_files = {
         **ON_FILES,
         "mktemp": draw.mktemp,
         "shuf": draw.shuf,
-        devices.NOISE: draw.noise,
-        "sqlite3": database.program(limits),
+        f"{OWN}sort": draw.sort,
+        "sqlite3": database.program(limits, draw.random),
     }
+    on_files["openssl"] = on_files[f"{OWN}openssl"] = openssl.program(draw.random)
 
     def shell(call: Call, command: str, given: str) -> tuple[str, int]:
         """Run a command for a program, over the same files; its errors go where the program's go.
@@ -242,7 +272,7 @@ def programs(clock: Clock, draw: small.Draw, limits: Limits, kept: Modes) -> dic
     on_files[xargs.RUN] = xargs.program(shell)
     on_files["zgrep"] = compressing.zgrep(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
-    on_files |= dict.fromkeys((f"{OWN}{name}sum" for name in SUMS), hashing.sums)
+    on_files |= dict.fromkeys((f"{OWN}{name}" for name in SUMS), hashing.sums)
     table: dict[str, Callback] = {}
     for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
         table |= {
@@ -286,22 +316,25 @@ def callback(program: Program, clock: Clock, *, files: bool | None) -> Callback:
             _with_files(program, call)
         else:
             _run(program, call)
-        return BuiltinResult("".join(call.out), "".join(call.err), call.code)
+        return BuiltinResult(call.written, "".join(call.err), call.code)
 
     return run
 
 
 def _run(program: Program, call: Call) -> None:
-    if call.argv[:1] == ["--version"] and (version := VERSIONS.get(call.name.removeprefix(OWN))):
-        call.out.append(version)
+    asked = {"--version": VERSIONS, "--help": USES}.get(call.argv[0], {}) if call.argv else {}
+    if call.name in asked:
+        call.out.append(asked[call.name])
         return
+    if call.clock.modes:
+        call.clock.restore_modes(call.fs)
     try:
         program(call)
     except UsageError as error:
         if error.message:
             call.fail(error.message, error.code)
         if error.hint:
-            prefix = f"{call.name}: " if call.name in ("diff", "cmp", "patch") else ""
+            prefix = f"{call.name}: " if call.name in ("diff", "sdiff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
     except RuntimeError as error:  # of the file system: full, or mounted read-only
         reason = next((said for sign, said in _REASONS if sign in str(error)), "No space left on device")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import getopt
 import posixpath
 import re
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from bashkit import BuiltinContext, FileSystem
 
 from echo_terminal.terminal.terminal import CLOCK
+from echo_terminal.terminal.wording.piping import CODED, OWN
 
 BORN = time.time()
 LIFETIME = 30 * 86_400  # seconds that a process may live; later stamps were asked for too
@@ -56,28 +58,43 @@ class Clock:
     """Times of files. bashkit stamps what it writes with the host's clock; the episode's clock stands still.
 
     ``start``: host time at which this process began to make file systems (parts of them are shared by episodes);
-    earlier stamps were asked for and are shown as they are.
+    earlier stamps, and those of whole seconds, were asked for and are shown as they are.
     ``ready``: host time before the first command; stamps from there on keep their order.
     ``kept``: stamps of files that show another time (copies that preserve it, links of the start).
+    ``modes``: path -> mode of files that a command overwrites: bashkit gives them another.
     """
 
     start: float = BORN
     ready: float = 0.0
     kept: dict[float, float] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
 
     def restart(self) -> None:
         """Another episode begins."""
         self.ready = 0.0
         self.kept.clear()
+        self.modes.clear()
+
+    def restore_modes(self, fs: FileSystem, *, forget: bool = False) -> None:
+        """Give the files that a command has overwritten their modes again."""
+        for path, mode in self.modes.items():
+            if fs.exists(path):
+                fs.chmod(path, mode)
+        if forget:
+            self.modes.clear()
+
+    def written(self, modified: float) -> bool:
+        """Is it the host's time that a stamp of the file system holds?"""
+        return self.start <= modified < self.start + LIFETIME and modified % 1 != 0
 
     def shown(self, modified: float) -> float:
         """Seconds since the epoch to show for a stamp of the file system."""
-        written = self.start <= modified < self.start + LIFETIME
-        return self.kept.get(modified, float(CLOCK) if written else modified)
+        return self.kept.get(modified, float(CLOCK) if self.written(modified) else modified)
 
-    def order(self, modified: float) -> float:
+    def order(self, modified: float) -> tuple[float, float]:
         """What to sort by time: the time shown, and among the new the order in which they were written."""
-        return modified if modified >= self.ready and modified not in self.kept else self.shown(modified)
+        new = modified >= self.ready and self.written(modified) and modified not in self.kept
+        return self.shown(modified), modified if new else 0.0
 
 
 class Typed(NamedTuple):
@@ -93,7 +110,7 @@ class Typed(NamedTuple):
 
 @dataclass
 class Call:
-    """One run of a program."""
+    """One run of a program; bytes of ``stdin`` and ``out`` that are no UTF-8 are surrogates (``surrogateescape``)."""
 
     name: str
     argv: list[str]
@@ -106,19 +123,34 @@ class Call:
     err: list[str] = field(default_factory=list)
     code: int = 0
     cut: bool = False  # was more to write than ``limits.FLOOD``?
+    bytewise: bool = False  # do bytes pass, as base64?
 
     @classmethod
     def of(cls, context: BuiltinContext | Typed, clock: Clock) -> Call:
         """The call that bashkit describes."""
-        return cls(
-            context.name,
-            context.argv,
-            context.stdin or "",
-            context.env,
-            context.cwd,
-            context.fs,
-            clock,
-        )
+        argv, stdin = context.argv, context.stdin or ""
+        bytewise = argv[:1] == [CODED]
+        if bytewise:
+            argv, stdin = argv[1:], text_of(base64.b64decode(stdin))
+        name, env = context.name.removeprefix(OWN), dict(sorted(context.env.items()))
+        return cls(name, argv, stdin, env, context.cwd, context.fs, clock, bytewise=bytewise)
+
+    @property
+    def given(self) -> bytes:
+        """Standard input."""
+        return self.stdin.encode("utf-8", "surrogateescape")
+
+    @property
+    def written(self) -> str:
+        """Standard output as bashkit takes it."""
+        text = "".join(self.out)
+        if self.bytewise:
+            return base64.b64encode(text.encode("utf-8", "surrogateescape")).decode()
+        return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+    def write(self, data: bytes) -> None:
+        """Bytes on standard output."""
+        self.out.append(text_of(data))
 
     def line(self, text: str) -> None:
         """One line on standard output."""
@@ -207,6 +239,11 @@ def too_long(path: str) -> bool:
     )
 
 
+def text_of(data: bytes) -> str:
+    """Bytes as a text from which they can be had again."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 def options(
     call: Call, short: str, long: Iterable[str] = (), *, code: int = 1, permute: bool = True
 ) -> tuple[list[tuple[str, str]], list[str]]:
@@ -288,7 +325,7 @@ def human(size: int, base: int = 1024) -> str:
 
 def mode_text(mode: int, kind: str) -> str:
     """``drwxr-xr-x``."""
-    letters = {"directory": "d", "symlink": "l"}.get(kind, "-")
+    letters = {"directory": "d", "symlink": "l", "fifo": "p"}.get(kind, "-")
     bits = ["-" if not mode >> (8 - i) & 1 else "rwxrwxrwx"[i] for i in range(9)]
     for bit, place, low, high in ((0o4000, 2, "s", "S"), (0o2000, 5, "s", "S"), (0o1000, 8, "t", "T")):
         if mode & bit:

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from echo_terminal.terminal.programs.call import Call, UsageError, options, quote
 from echo_terminal.terminal.terminal import HOSTNAME, USER
+from echo_terminal.terminal.wording import usage
 
 NUMBERS = {USER: 1000, "root": 0}
+
+
+def environment(call: Call) -> None:
+    """``env`` and ``printenv`` without words, in the order in which bash's table of variables hands them on."""
+    own = call.env.keys() - {"_"}
+    call.out += [f"{name}={call.env[name]}\n" for name in sorted(sorted(own), key=_bucket)]
+    call.line(f"_=/usr/bin/{call.name.removeprefix('__')}")
+
+
+def _bucket(name: str) -> int:
+    """The place of a name in bash's table of 1024 lists: FNV-1 of its bytes."""
+    number = 2166136261
+    for byte in name.encode():
+        number = (number * 16777619) & 0xFFFFFFFF ^ byte
+    return number % 1024
 
 
 def whoami(call: Call) -> None:
@@ -65,8 +81,12 @@ def hostname(call: Call) -> None:
         found, words = options(call, "aAbdF:fiIsy", [*long, "file="])
     except UsageError as error:
         call.fail(error.message, 255)
+        call.out.append(usage.HOSTNAME)
         return
+    names = {option for option, _ in found}
     if words:
         call.fail("you must be root to change the host name")
+    elif names & {"-d", "--domain", "-f", "--fqdn", "--long", "-i", "--ip-address", "-a", "--alias"}:
+        call.fail("Temporary failure in name resolution")
     else:
-        call.line("" if {"-d", "--domain"} & {option for option, _ in found} else HOSTNAME)
+        call.line(HOSTNAME)

@@ -1,24 +1,19 @@
-"""Small programs after GNU coreutils 9.1: ``seq``, ``mktemp``, ``shuf``; and those that need a network."""
+"""Small programs: ``seq``, ``yes``, ``uptime`` and others; pagers; and those that need a network."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import posixpath
-import random
 import re
-import string
-import zlib
 from decimal import Decimal, InvalidOperation
 
-from echo_terminal.terminal.programs.archive.packing import unpacked
-from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options, quote
+from echo_terminal.terminal.programs.call import Call, UsageError, options, quote
+from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.limits import FLOOD, ROOM, WIDEST, Stopped, narrow
-from echo_terminal.terminal.programs.text.devices import noise
+from echo_terminal.terminal.programs.text.columns import content
+from echo_terminal.terminal.terminal import CLOCK
 
 LONGEST_SEQ = 32 << 20  # characters of whole numbers
+LINE = "::::::::::::::"
 NOT_FOUND = 127
-MOST_LINES = 3_000_000  # that are shuffled
 SIGNALS = (
     "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG "
     "XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
@@ -31,33 +26,10 @@ def absent(call: Call) -> None:
     call.code = NOT_FOUND
 
 
-def no_interpreter(call: Call) -> None:
-    """A script (the first word) whose first line names no program."""
-    call.err.append(f"bash: {call.argv[0]}: cannot execute: required file not found\n")
-    call.code = NOT_FOUND
-
-
 def two_matchers(call: Call) -> None:
     """``grep`` with two kinds of pattern."""
     call.err.append("grep: conflicting matchers specified\n")
     call.code = 2
-
-
-def zcat(call: Call) -> None:
-    """Write what gzip files hold."""
-    _, words = options(call, "cdfq")
-    for word in words:
-        name = word if call.stat(call.path(word)) is not None or word.endswith(".gz") else f"{word}.gz"
-        if call.stat(call.path(name)) is None:
-            call.err.append(f"gzip: {name}: {NO_ENTRY}\n")
-            call.code = 1
-            continue
-        try:
-            data = unpacked(gzip.open(io.BytesIO(call.fs.read_file(call.path(name)))))
-            call.out.append(data.decode("utf-8", "replace"))
-        except (OSError, EOFError, zlib.error):
-            call.err.append(f"\ngzip: {name}: not in gzip format\n")
-            call.code = 1
 
 
 def no_login_shell(call: Call) -> None:
@@ -74,14 +46,6 @@ def signals(call: Call) -> None:
     for place, (number, name) in enumerate([*enumerate(SIGNALS, 1), *real_time], 1):
         call.out.append(f"{number:2}) SIG{name}" + ("\n" if place % 5 == 0 else "\t"))
     call.out.append("\n")
-
-
-def history(call: Call) -> None:
-    """The list of a shell that keeps none, as every engine's."""
-    wrong = next((word for word in call.argv if re.fullmatch(r"\d+|-.*", word) is None), None)
-    if wrong is not None and not call.argv[0].startswith("-"):
-        call.err.append(f"bash: history: {wrong}: numeric argument required\n")
-        call.code = 1
 
 
 def fc(call: Call) -> None:
@@ -181,92 +145,32 @@ def _places(word: str) -> int:
     return len(word.partition(".")[2]) if "e" not in word.lower() else 0
 
 
-class Draw:
-    """Random programs, from the seed of the episode."""
+def uptime(call: Call) -> None:
+    """How long the machine is up: it starts with the episode."""
+    found, words = options(call, "phsV", ["pretty", "since"])
+    names = {option.lstrip("-")[0] for option, _ in found}
+    if words or "h" in names:
+        usage = "\nUsage:\n uptime [options]\n\nOptions:\n -p, --pretty   show uptime in pretty format\n"
+        usage += " -h, --help     display this help and exit\n -s, --since    system up since\n"
+        usage += " -V, --version  output version information and exit\n\nFor more details see uptime(1).\n"
+        (call.err if words else call.out).append(usage)
+        call.code = int(bool(words))
+    elif "V" in names:
+        call.line("uptime from procps-ng 4.0.2")
+    elif "s" in names:
+        call.line(format_time(CLOCK, "%F %T"))
+    else:
+        up = f" {format_time(CLOCK, '%T')} up 0 min,  0 user,  load average: 0.00, 0.00, 0.00"
+        call.line("up 0 minutes" if "p" in names else up)
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
 
-    def mktemp(self, call: Call) -> None:
-        """Make a file or folder of a fresh name."""
-        found, words = options(call, "dp:qtu", ["directory", "tmpdir=", "quiet", "dry-run", "suffix="])
-        names = dict(found)
-        if len(words) > 1:
-            raise UsageError("too many templates")
-        template = words[0] if words else "tmp.XXXXXXXXXX"
-        suffix = names.get("--suffix", "")
-        folder = names.get("-p", names.get("--tmpdir", "" if words and "-t" not in names else None))
-        folder = (folder or call.env.get("TMPDIR") or "/tmp") if folder is None or "-p" in names else folder
-        match = re.search(r"(X{3,})([^X/]*)$", template)
-        if match is None:
-            raise UsageError(f"too few X's in template {quote(template)}", hint=False)
-        letters = self.random.choices(string.ascii_letters + string.digits, k=len(match[1]))
-        name = template[: match.start()] + "".join(letters) + match[2] + suffix
-        name = posixpath.join(folder, name)
-        path = call.path(name)
-        if not call.is_folder(posixpath.dirname(path)):
-            kind = "directory" if "-d" in names or "--directory" in names else "file"
-            shown = template if not folder else posixpath.join(folder, template)
-            call.fail(f"failed to create {kind} via template {quote(shown)}: {NO_ENTRY}")
-            return
-        if "-u" not in names and "--dry-run" not in names:
-            if "-d" in names or "--directory" in names:
-                call.fs.mkdir(path)
-                call.fs.chmod(path, 0o700)
-            else:
-                call.fs.write_file(path, b"")
-                call.fs.chmod(path, 0o600)
-        call.line(name)
-
-    def noise(self, call: Call) -> None:
-        """What ``/dev/urandom`` gives."""
-        noise(call, self.random)
-
-    def shuf(self, call: Call) -> None:
-        """Write lines in an order that the seed of the episode determines."""
-        found, words = options(
-            call, "ei:n:o:rz", ["echo", "input-range=", "head-count=", "output=", "repeat", "zero-terminated"]
-        )
-        names = dict(found)
-        span = names.get("-i", names.get("--input-range"))
-        end = "\0" if "-z" in names or "--zero-terminated" in names else "\n"
-        if span is not None:
-            match = re.fullmatch(r"(\d+)-(\d+)", span)
-            if match is None or int(match[1]) > int(match[2]) + 1:
-                raise UsageError(f"invalid input range: {quote(span)}", hint=False)
-            if int(match[2]) - int(match[1]) > MOST_LINES:
-                raise Stopped(ROOM)
-            lines = [str(n) for n in range(int(match[1]), int(match[2]) + 1)]
-        elif "-e" in names or "--echo" in names:
-            lines = words
-        else:
-            if len(words) > 1:
-                raise UsageError(f"extra operand {quote(words[1])}")
-            text = call.stdin
-            if words and words[0] != "-":
-                meta = call.stat(call.path(words[0]))
-                if meta is None or meta.kind == "directory":
-                    reason = NO_ENTRY if meta is None else "read error: Is a directory"
-                    call.fail(f"{words[0]}: {reason}" if meta is None else reason)
-                    return
-                text = call.fs.read_file(call.path(words[0])).decode("utf-8", "replace")
-            lines = text.split(end)[:-1] if text.endswith(end) else text.split(end) if text else []
-        count = names.get("-n", names.get("--head-count"))
-        if count is not None and not count.isdigit():
-            raise UsageError(f"invalid line count: {quote(count)}", hint=False)
-        limit = len(lines) if count is None else int(count)
-        if "-r" in names or "--repeat" in names:
-            if limit > MOST_LINES:
-                raise Stopped(ROOM)
-            drawn = self.random.choices(lines, k=limit if count is not None else 1000) if lines else []
-        else:
-            drawn = self.random.sample(lines, min(limit, len(lines)))
-        text = "".join(line + end for line in drawn)
-        output = names.get("-o", names.get("--output"))
-        if output is not None:
-            call.fs.write_file(call.path(output), text.encode())
-        else:
-            call.out.append(text)
+def history(call: Call) -> None:
+    """``history`` where none is kept, as in the shells of the other engines."""
+    word = next((word for word in call.argv if word not in ("-c", "-d", "-w", "-a", "-r", "-n")), "1")
+    if call.argv[:1] == ["-d"] or not word.isdigit():
+        reason = "history position out of range" if word.isdigit() else "numeric argument required"
+        call.err.append(f"bash: history: {word}: {reason}\n")
+        call.code = 1
 
 
 def _host(words: list[str]) -> str:
@@ -283,6 +187,8 @@ def curl(call: Call) -> None:
         return
     short = "".join(w[1:] for w in call.argv if re.fullmatch("-[a-zA-Z]+", w))
     silent = "s" in short or "--silent" in call.argv
+    own = host in ("localhost", "127.0.0.1", "0.0.0.0", "[::1]")
+    port = re.search(r":(\d+)(?:/|\Z)", next(w for w in call.argv if host in w))
     if not silent:
         call.err.append(
             "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n"
@@ -292,10 +198,41 @@ def curl(call: Call) -> None:
     here = host.removesuffix("]").rpartition("[")[2] in ("localhost", "127.0.0.1", "::1")
     call.code = 7 if here else 6
     if not silent or "S" in short or "--show-error" in call.argv:
-        port = re.search(rf"{re.escape(host)}:(\d+)", " ".join(call.argv))
-        number = port[1] if port else "443" if "https:" in " ".join(call.argv) else "80"
-        failed = f"Failed to connect to {host} port {number} after 0 ms: Couldn't connect to server"
-        call.err.append(f"curl: (7) {failed}\n" if here else f"curl: (6) Could not resolve host: {host}\n")
+        reason = (
+            f"(7) Failed to connect to {host} port {port[1] if port else 80} after 0 ms: Couldn't connect to server"
+            if own
+            else f"(6) Could not resolve host: {host}"
+        )
+        call.err.append(("\n" if own and not silent else "") + f"curl: {reason}\n")
+    call.code = 7 if own else 6
+
+
+def more(call: Call) -> None:
+    """``more`` and ``less`` where no one looks: files as they are, each with a heading from ``more``."""
+    words = [word for word in call.argv if word[:1] not in ("-", "+")]
+    for word in words or ["-"]:
+        data = content(call, word)
+        less = call.name == "less"
+        if not isinstance(data, str):
+            heading = "" if less or not words else f"{LINE}\n{word}\n{LINE}\n"
+            call.out.append(heading)
+            call.write(data)
+        elif data == "Is a directory":
+            call.out.append(f"{word} is a directory\n" if less else f"\n*** {word}: directory ***\n\n")
+        elif less:
+            call.line(f"{word}: {data}")
+        else:
+            call.err.append(f"more: cannot open {word}: {data}\n")
+
+
+def clear(call: Call) -> None:
+    """A dumb terminal cannot be cleared."""
+    call.code = 1
+
+
+def stty(call: Call) -> None:
+    """There is no terminal whose lines it could set."""
+    call.fail("'standard input': Inappropriate ioctl for device")
 
 
 def wget(call: Call) -> None:

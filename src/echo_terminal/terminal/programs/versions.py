@@ -100,7 +100,27 @@ VERSIONS = {
     "gunzip": "gunzip (gzip) 1.12\n",
     "patch": "GNU patch 2.7.6\n",
     "sed": "sed (GNU sed) 4.9\n",
-    "xxd": "xxd 2022-01-14 by Juergen Weigert et al.\n",
+}
+
+USES = {  # the first line that programs written here print for ``--help``
+    "tar": "Usage: tar [OPTION...] [FILE]...\n",
+    "diff": "Usage: diff [OPTION]... FILES\n",
+    "cmp": "Usage: cmp [OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]\n",
+    "sdiff": "Usage: sdiff [OPTION]... FILE1 FILE2\n",
+    "patch": "Usage: patch [OPTION]... [ORIGFILE [PATCHFILE]]\n",
+    "gzip": "Usage: gzip [OPTION]... [FILE]...\n",
+    "gunzip": "Usage: /usr/bin/gunzip [OPTION]... [FILE]...\n",
+    "hexdump": "\nUsage:\n hexdump [options] <file>...\n",
+    "xz": "Usage: xz [OPTION]... [FILE]...\n",
+    "iconv": "Usage: iconv [OPTION...] [FILE...]\n",
+    "getopt": "\nUsage:\n getopt <optstring> <parameters>\n",
+    **{
+        name: f"Usage: {name} [OPTION]... [FILE]...\n"
+        for name in (
+            "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum ls dir vdir uniq wc comm du tail head"
+        ).split()
+    },
+    **{name: f"Usage: {name} [OPTION]... [FILE]\n" for name in ("base32", "base64", "basenc")},
 }
 
 

@@ -240,7 +240,8 @@ def _commands(plan: _Plan, lines: list[list[str]], *, cut: bool) -> list[list[st
     """The words of each command; none without items, if those were ``cut``."""
     if (mark := plan.replace) is not None:
         items = [" ".join(line) for line in lines]
-        return [[word.replace(mark, item) for word in plan.command] for item in items]
+        program, *words = plan.command  # a program's name stands for itself
+        return [[program, *(word.replace(mark, item) for word in words)] for item in items]
     groups: list[list[str]] = []
     if plan.lines:
         groups = [sum(lines[n : n + plan.lines], []) for n in range(0, len(lines), plan.lines)]

@@ -1,4 +1,4 @@
-"""Characters by their Unicode numbers: in the C locale bash writes those beyond ASCII as their codes."""
+"""Characters by their numbers: in the C locale bash writes those beyond ASCII as their codes, and NUL as a byte."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from echo_terminal.terminal.wording.words import PLACE
 
 _CODE = re.compile(r"(?<!\\)\\(?:u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8}))")
 _READS = re.compile(rf"{PLACE}(?:echo\s+-[nE]*e\w*|printf)\b[^;&|\n]*\Z")
+_NUL = re.compile(rf"({PLACE}printf[ \t]+)('[^']*'|\"[^\"$`]*\")")
+
+
+def nul_codes(command: str) -> str:
+    """The command with ``\\x00`` in formats of ``printf``, where bashkit leaves it out, as ``\\000``."""
+    return _NUL.sub(
+        lambda m: m[1] + re.sub(r"(?<!\\)((?:\\\\)*)\\x00?(?![0-9a-fA-F])", r"\1\\000", m[2]), command
+    )
 
 
 def plain_codes(command: str) -> str:

@@ -6,11 +6,11 @@ import re
 
 _DOUBLE = re.compile(r"(?<!\S)\[\[\s(.*?)\s\]\]", re.S)
 _WORD = r"(?:\"[^\"]*\"|'[^']*'|[^\s()&|;<>'\"])+"
-_TEST = re.compile(rf"(?<!\S)(?:-([xoLh])\s+({_WORD})|({_WORD})\s+-(nt|ot)\s+({_WORD}))(?!\S)")
+_TEST = re.compile(rf"(?<!\S)(?:-([xoLhpSbckgu])\s+({_WORD})|({_WORD})\s+-(nt|ot)\s+({_WORD}))(?!\S)")
 
 
 def conditions(command: str) -> str:
-    """The command with ``-x``, ``-o``, ``-L``, ``-nt`` and ``-ot`` in ``[[ ]]`` asked in other words."""
+    """The command with ``-nt``, ``-ot`` and the kinds that bashkit finds in every file asked in other words."""
     end = 3 + max(command.rfind(f"{blank}]]") for blank in " \t\n")  # without one, every [[ would look for it
     return _DOUBLE.sub(lambda match: f"[[ {_TEST.sub(_asked, match[1])} ]]", command[:end]) + command[end:]
 

@@ -36,6 +36,14 @@ _OF_INPUT = {  # program -> what it says where its standard input is a directory
     "cut": "cut: -: Is a directory",
     "nl": "nl: -: Is a directory",
     "tac": "tac: standard input: read error: Is a directory",
+    "base64": "base64: read error: Is a directory",
+    "gzip": "\ngzip: stdin: Is a directory",
+    "od": "od: 'standard input': Is a directory",
+    "patch": "patch: **** read error : Is a directory",
+    "tar": "tar: -: Cannot read: Is a directory\ntar: At beginning of tape, quitting now\n"
+    "tar: Error is not recoverable: exiting now",
+    "xxd": "xxd: Is a directory",
+    **{f"{kind}sum": f"{kind}sum: -: Is a directory" for kind in ("md5", "sha1", "sha256", "sha512", "b2")},
 }
 
 

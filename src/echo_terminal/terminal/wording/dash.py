@@ -10,10 +10,10 @@ from echo_terminal.terminal.wording.piping import OWN
 from echo_terminal.terminal.wording.words import PLACE
 
 ECHO = f"{OWN}dash_echo"
-_ABSENT = "source let declare typeset shopt pushd popd dirs mapfile readarray disown enable compgen complete".split()
+ABSENT = "source let declare typeset shopt pushd popd dirs mapfile readarray disown enable compgen complete".split()
 _TEXT = re.compile(r"(\bsh\s+(?:-[eu]+\s+)*-[eu]*c\s+)(?:'([^']*)'|\"((?:[^\"\\$`]|\\.)*)\")", re.S)
-_BUILTIN = re.compile(rf"{PLACE}({'|'.join(_ABSENT)})\b")
-_ECHO = re.compile(rf"{PLACE}echo\s+(?:-\w*[eE]|[^;&|\n]*\\)")
+_BUILTIN = re.compile(rf"{PLACE}({'|'.join(ABSENT)})\b")
+ECHOES = re.compile(rf"{PLACE}echo\s+(?:-\w*[eE]|[^;&|\n]*\\)")
 _SCRIPT = re.compile(r"(?<![\w./-])sh\s+(?:-[eu]+\s+)*([\w./-]+)(?![\w'\"])")
 _NAMED = re.compile(r"\bsh\s+(?:-\w+\s+)*-\w*c\s+(?:'[^']*'|\"[^\"]*\")\s+([\w./-]+)", re.S)
 _ONLY = re.compile(r"\bsh\s+(?:-\w+\s+)*-\w*c\b")
@@ -58,7 +58,7 @@ def as_dash(command: str) -> str:
             f"{name}() {{ echo sh: 1: {name}: not found >&2; return 127; }}; "
             for name in dict.fromkeys(_BUILTIN.findall(text))
         )
-        if _ECHO.search(text) is not None and quote == "'":
+        if ECHOES.search(text) is not None and quote == "'":
             lead += f'echo() {{ {ECHO} "$@"; }}; '
         return f"{match[1]}{quote}{lead}{text}{quote}" if lead else match[0]
 

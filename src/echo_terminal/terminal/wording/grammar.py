@@ -12,6 +12,7 @@ _NEAR = "syntax error near unexpected token"
 _CONDITION = "syntax error in conditional expression"
 _OPERATOR = re.compile(r"(?:<<<|<<-?|>>|>\||[<>]&|[<>])[ \t]+(<<<|<<-?|>>|>&|<&|&>>|&>|[<>&|;()]+)")
 _ARRAY = re.compile(r"(?:^|[;&\n])\s*\w+=\((?!\()([^()\n]*)$")
+_LIST = re.compile(r"^[ \t]*\w+=\((?!\()", re.M)
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
 
@@ -40,6 +41,19 @@ def _unclosed(command: str) -> tuple[str, int] | None:
         end = re.search(r"[;&|]", match[1])
         return (f"bash: {_NEAR} `{end[0]}'\n", 1) if end else (f"bash: {_QUOTE} `)'\n", 1)
     return None
+
+
+def unclosed(script: str) -> str:
+    """A script up to a parameter or a list without its end, and what bash says there; another script as it is."""
+    place, end, code = script.find("${", script.rfind("}") + 1), "}", 2
+    if place < 0 and (opened := _LIST.search(script, script.rfind(")") + 1)) is not None:
+        place, end, code = opened.end(), ")", 1
+    start = script.rfind("\n", 0, max(place, 0)) + 1
+    if place < 0 or script[place - 1 : place] == "\\" or "'" in script[start:]:
+        return script
+    line = script.count("\n", 0, start) + 1
+    say = f'printf \'%s: line {line}: %s\\n\' "$0" "{_QUOTE} \\`{end}\'" >&2; exit {code}'
+    return script[:start] + say + "\n" * script.count("\n", start)
 
 
 def _arithmetic(command: str) -> tuple[str, int] | None:

@@ -35,16 +35,22 @@ def of_jq(text: str, command: str, cwd: str, fs: FileSystem) -> str:
     text = _UNPARSED.sub(_while_parsing, text)
     if _UNREAD.search(text) is None and _UNCOMPILED.search(text) is None:
         return text
+    place = 0  # behind the last that is told
     for given in _calls(command, cwd, fs):
         if given.text is not None and (real := parse_error(given.text)) is not None:
-            text = _UNREAD.sub(lambda _, line=real: line, text, count=1)  # type: ignore[misc]
+            unread = _UNREAD.search(text, place)
+            if unread is not None:
+                text = text[: unread.start()] + real + text[unread.end() :]
+                place = unread.start() + len(real)
         if (program := given.program) is not None:
             text = _UNCOMPILED.sub(lambda m, p=program: _compiled(m, p), text, count=1)  # type: ignore[misc]
     return text
 
 
 def _compiled(match: re.Match[str], program: str) -> str:
-    return undefined(program, match[1]) if match[1] else compile_error(program) or match[0]
+    if match[1]:
+        return undefined(program, match[1]) if match[1].partition("/")[0] in program else match[0]
+    return compile_error(program) or match[0]
 
 
 def _while_parsing(match: re.Match[str]) -> str:

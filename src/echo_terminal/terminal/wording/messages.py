@@ -22,6 +22,14 @@ _OWN_SHELL = re.compile(r"\b(?:ba)?sh\s+(?:-\S+\s+)*-\w*c\b|\bbash\s*(?:-s\s*)?<
 _LINE = re.compile(r"^bash: (?:-c: )?line \d+: ", re.M)
 _CLOSED = re.compile(rf"^(.*){DENIED}(.*?)(?:{NO_ENTRY}|Read-only file system|Not a directory)", re.M)
 _STARTERS = re.compile(r"\b(?:nice|nohup|env|timeout|xargs|exec(?:dir)?)\b")
+_CONTROL = re.compile(r"[\t\r]")
+_UNPRINTED = re.compile(  # names with letters that do not show
+    r"^((?:bash|[^\s:]+: line \d+): (?:cd: |syntax error near unexpected token `)?)([^\n:`']*[\t\r][^\n:`']*)"
+    rf"('|: (?:command not found|{NO_ENTRY}))$",
+    re.M,
+)
+_MENU = re.compile(r"^ ?1\) .*\n(?:^ ?\d+\) .*\n)*", re.M)
+_IN_SCRIPT = re.compile(r"^(?!bash: |sh: )([^\s:]+: )(line \d+: )(.*)$", re.M)
 _HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f (?:sleep|kill)).*\n", re.M)
 
 
@@ -40,6 +48,8 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
             names = "|".join(_ON_PATHS.split())
             text = re.sub(rf"^({names}): {re.escape(folder)}/", r"\1: ", text, flags=re.M)
     text = _with_words(in_real_words(text), command)
+    if ": line " in text:
+        text = _IN_SCRIPT.sub(_as_at_prompt, text)
     if DENIED in text:
         text = _CLOSED.sub(r"\1\2Permission denied", text).replace("%2e%2e", "..")
     if ": line " in text and "sh" in command:
@@ -51,9 +61,31 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
         text = real_names(text)
     if "syntax error near" in text:
         text = without_repeats(text)
+    if _CONTROL.search(text) is not None:
+        text = _UNPRINTED.sub(_with_escapes, text)
+    if "1) " in text:
+        text = _shown_once(text)
     if "__end_of_command" in text:
         text = _HELPERS.sub("", text)
     return text
+
+
+def _with_escapes(found: re.Match[str]) -> str:
+    name = found[2].replace("\\", "\\\\").replace("\t", "\\t").replace("\r", "\\r")
+    return f"{found[1]}$'{name}'{found[3]}"
+
+
+def _shown_once(text: str) -> str:
+    """``select`` shows its menu once, and then asks alone."""
+    menu = _MENU.search(text)
+    return text if menu is None else text[: menu.end()] + text[menu.end() :].replace(menu[0], "")
+
+
+def _as_at_prompt(found: re.Match[str]) -> str:
+    """An error of a script in the words of the same error at a prompt; ``getopts`` names no line."""
+    name, line, rest = found.groups()
+    real = in_real_words(f"bash: {rest}").removeprefix("bash: ")
+    return f"{name}{'' if rest.startswith('getopts: ') and real != rest else line}{real}"
 
 
 def _with_words(text: str, command: str) -> str:
@@ -128,7 +160,8 @@ _CODES = (
     (r"^gzip: (?!stdin).*: not in gzip format", 1),
     (r"^gzip: .*: unknown suffix -- ignored", 2),
     (r"^tar: unrecognized option", 64),
-    (r"^xxd: .*: No such file", 2),
+    (r"^od: (?:invalid|unrecognized) option", 1),
+    (r"^(?:xxd|tar: -: Cannot read|patch: \*\*\*\* read error |grep: \(standard input\)): Is a directory", 2),
     (r"^parse error: ", 4),
 )
 _COMPILED_CODES = tuple((re.compile(pattern, re.M), code) for pattern, code in _CODES)

@@ -14,10 +14,17 @@ from echo_terminal.terminal.wording.words import PLACE
 OPEN, TOUCH = f"{OWN}open", f"{OWN}touch"
 FIXED = "/etc/.fixed"  # a name there cannot be written: the folder is mounted read-only
 SAME = "/etc/.same"  # what is read there is the file that is written to
+_HOW = {">": "w$-", ">>": "ww", "<": "r"}
 LONGEST = 4096  # characters of a simple command before its redirection
 _WORD = r"(?:\"[^\"$`\\\n]+\"|'[^'\n]+'|[\w./~+@%:,-]+)"
 _COMMAND = re.compile(r"[^;&|\n(){}<>`]+")
 _REDIRECTION = re.compile(rf"(?<![<>&=\d-])(>>?)[ \t]*({_WORD})(?=[\s;&|)]|\Z)")
+_OUTPUT = re.compile(rf"(?<![<>&=\w-])1?(>>?)[ \t]*({_WORD})")
+_INPUT = re.compile(rf"(?<![<>&=\w-])0?(<)[ \t]*({_WORD})")
+_SEVERAL_OUTPUTS, _SEVERAL_INPUTS = (  # of one command: all are opened, the last is used
+    re.compile(rf"{one}(?:(?:[ \t]+(?:2>>?[ \t]*)?{_WORD})*[ \t]*{one})+(?=[\s;&|)]|\Z)")
+    for one in (_OUTPUT.pattern, _INPUT.pattern)
+)
 _LOOKS = re.compile(rf"(?:^|[\s;&|({{])(?:{OWN})?(?:ls|find|du|tar|zip)\b|[*?]|\bgrep\b.* -\w*[rR]")
 _ITSELF = re.compile(
     rf"({PLACE}[ef]?grep)((?:[ \t]+(?:{_WORD}|[^\s;&|<>()'\"`$]+))+)[ \t]*>>?[ \t]*({_WORD})"
@@ -30,6 +37,10 @@ _SAME = re.compile(rf"(?m)(^cat: )?{re.escape(SAME)}([^\s:']+): {NO_ENTRY}")
 
 def openings(command: str) -> str:
     """The command with its redirections opened first where it could see that, or could not write there."""
+    if command.count(">") > 1:
+        command = _SEVERAL_OUTPUTS.sub(lambda match: _last(match, _OUTPUT), command)
+    if command.count("<") > 1:
+        command = _SEVERAL_INPUTS.sub(lambda match: _last(match, _INPUT), command)
     if ">" in command:
         if "grep" in command:
             command = _ITSELF.sub(_found_itself, command)
@@ -41,6 +52,16 @@ def openings(command: str) -> str:
     return command
 
 
+def _last(match: re.Match[str], one: re.Pattern[str]) -> str:
+    """Redirections of one command as one to what ``open_`` says; in an expression these are comparisons."""
+    before = match.string[: match.start()]
+    if any(before.count(begin) > before.count(end) for begin, end in (("((", "))"), ("[[", "]]"))):
+        return match[0]
+    found = [redirection.groups() for redirection in one.finditer(match[0])]
+    words = " ".join(f"{_HOW[sign]} {word}" for sign, word in found)
+    return f'{one.sub("", match[0])} {found[-1][0]} "$({OPEN} {words})"'
+
+
 def _opened(match: re.Match[str]) -> str:
     sign, word = match.groups()
     plain = word.strip("'\"")
@@ -49,10 +70,11 @@ def _opened(match: re.Match[str]) -> str:
         start = match.string[max(0, match.start() - LONGEST) : match.start()].rstrip()
         compound = start.endswith((")", "}", "done", "fi", "esac"))
         before = start if compound else (_COMMAND.findall(start)[-1:] or [""])[0]
-        if _LOOKS.search(before) is None and (sign == ">>" or compound or word not in before.split()):
+        behind = _COMMAND.match(match.string, match.end())
+        named = word in before.split() or (behind is not None and word in behind[0].split())
+        if _LOOKS.search(before) is None and (sign == ">>" or compound or not named):
             return match[0]
-    how = "w$-" if sign == ">" else "ww"
-    return f'{sign} "$({OPEN} {how} {word})"'
+    return f'{sign} "$({OPEN} {_HOW[sign]} {word})"'
 
 
 def _found_itself(match: re.Match[str]) -> str:
@@ -102,20 +124,27 @@ def _touched(match: re.Match[str]) -> str:
 
 
 def open_(call: Call) -> None:
-    """Make or empty (``w`` and the options of the shell), or make (``ww``) a file, and write the name under which it is
-    to be written to. A shell with ``noclobber`` makes it itself, where it was not there before."""
-    how, word = call.argv
-    path = call.path(word)
-    meta, above = call.stat(path), call.stat(posixpath.dirname(path))
-    if _is_fixed(path):
-        fixed = meta is not None or (above is not None and above.kind == "directory")
-        call.out.append(FIXED + path.replace("/", "%2f") if fixed else word)
-        return
-    call.out.append(word)
-    if above is None or above.kind != "directory" or not above.writable:
-        return
-    if "C" not in how and (meta is None or (how != "ww" and meta.kind == "file" and meta.writable)):
-        call.fs.write_file(path, b"")
+    """Make or empty (``w`` and the options of the shell), make (``ww``), or only find (``r``) files, and write the name
+    of the last, or of the first that cannot be opened. The last one a shell with ``noclobber`` makes itself."""
+    for index, (how, word) in enumerate(zip(call.argv[::2], call.argv[1::2], strict=True)):
+        path, careful = call.path(word), "C" in how
+        meta, above = call.stat(path), call.stat(posixpath.dirname(path))
+        call.out[:] = [word]
+        if how == "r" and meta is None:
+            return
+        if how == "r":
+            continue
+        if _is_fixed(path):
+            fixed = meta is not None or (above is not None and above.kind == "directory")
+            call.out[:] = [FIXED + path.replace("/", "%2f") if fixed else word]
+            return
+        missing = above is None or above.kind != "directory" or not above.writable
+        if missing or (meta is not None and (meta.kind == "directory" or careful)):
+            return
+        if meta is None and not (careful and index == len(call.argv) // 2 - 1):
+            call.fs.write_file(path, b"")
+        elif meta is not None and how != "ww" and meta.kind == "file" and meta.writable:
+            call.fs.write_file(path, b"")
 
 
 def touch(call: Call) -> None:

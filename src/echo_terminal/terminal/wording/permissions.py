@@ -7,6 +7,7 @@ Commands that can meet no such name run as they are.
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,12 @@ from echo_terminal.terminal.wording.words import PLACE
 
 DENIED = "/usr/.denied/"
 _LIKE = "__like_"  # in front of the name of a program: a function that does the same
-READ, WRITE, ENTER = "__to_read", "__to_write", "__to_enter"  # the programs that turn words into paths
+READ, WRITE, ENTER, OVERWRITE = (
+    "__to_read",
+    "__to_write",
+    "__to_enter",
+    "__to_overwrite",
+)  # the programs that turn words into paths
 _READERS = (
     "cat head tail grep egrep fgrep sort sed awk uniq tac nl rev od xxd hexdump base64 md5sum sha1sum sha256sum "
     "sha512sum cksum jq paste join fold fmt expand strings column"
@@ -35,6 +41,7 @@ _PAST = re.compile(rf"(?<![\w./-])command\s+(?={_PROGRAM.pattern})")  # a functi
 _SCRIPTED = ("grep", "egrep", "fgrep", "sed", "awk", "jq")  # their first operand is no file
 _WORD = r"""(?:"\$\{?\w+\}?"|\$\{?\w+\}?(?![\w/.$\[])|"[^"$`\n]+"|'[^'\n]+'|[\w./~+-]+)"""
 _REDIRECTION = re.compile(rf"(?<![<>&=-])([12]?>>?|<)\s*(?![&(])({_WORD})(?![\w$*?])")
+_OVERWRITES = re.compile(rf"(?<![<>&=-])(1?>\|?)[ \t]*({_WORD})(?![\w$*?])")
 _TEST = re.compile(rf"((?:\[|\btest|!|-a|-o)\s+)-([rw])\s+({_WORD})")
 _CD = re.compile(rf"({PLACE})cd[ \t]+({_WORD})(?=[\s;&|)]|\Z)")
 _CHMOD = re.compile(r"\bchmod\s+([^;&|\n]+)")
@@ -58,6 +65,7 @@ class Rights:
             for path, file in own.items()
             if file.mode & 0o600 != 0o600 and file.link is None
         }
+        self._odd = {posixpath.basename(path) for path, file in own.items() if file.mode != 0o644}
         self._functions = ""
 
     @property
@@ -70,18 +78,32 @@ class Rights:
         if self._functions:
             shell.execute_sync(f"unset -f {self._functions}")
             self._functions = ""
+        functions, text = self._wrapped(command)
+        if self._odd and ">" in command:
+            text = _changed(_OVERWRITES, self._overwritten, text)
+        if functions:
+            self._functions = " ".join(functions)
+            shell.execute_sync("\n".join(_function(*both) for both in functions.items()))
+        return text
+
+    def for_script(self, text: str) -> tuple[str, str]:
+        """The functions for the head of a script, and what to run for it."""
+        functions, text = self._wrapped(text)
+        return "".join(f"{_function(*both)}; " for both in functions.items()), text
+
+    def _wrapped(self, command: str) -> tuple[dict[str, str], str]:
+        """The functions that a command needs (name -> program), and what to run for it."""
+        functions: dict[str, str] = {}
         if not self._names and "chmod" not in command:
-            return command
+            return functions, command
         self._learn(command)
         named = self._named(command)
         if not self._names or not (named or _spreads(command)) or _SHOWS.search(command):
-            return command
+            return functions, command
         programs = dict.fromkeys(_PROGRAM.findall(command))
         if programs:
             behind = {f"{_LIKE}{m[2]}": m[2] for m in _BEHIND.finditer(command)}
-            self._functions = " ".join((*programs, *behind))
             functions = {**{name: name for name in programs}, **behind}
-            shell.execute_sync("\n".join(_function(*both) for both in functions.items()))
             command = _changed(_BEHIND, lambda m: f"{m[1]}{_LIKE}{m[2]}", command) if behind else command
         text = (
             _changed(_CD, self._entered, _PAST.sub("", command))
@@ -89,7 +111,7 @@ class Rights:
             else _PAST.sub("", command)
         )
         text = _changed(_REDIRECTION, self._redirected, text)
-        return _changed(_TEST, self._tested, text)
+        return functions, _changed(_TEST, self._tested, text)
 
     def define(self, shell: Bash, name: str, text: str) -> None:
         """Define another function for the command that runs next."""
@@ -99,6 +121,7 @@ class Rights:
     def _learn(self, command: str) -> None:
         for match in _CHMOD.finditer(command):
             words = [word for word in match[1].split() if word not in ("-R", "-v", "-c", "-f")]
+            self._odd |= {posixpath.basename(word.strip("'\"")) for word in words[1:]}
             if words and _GRANTS.fullmatch(words[0]) is None:
                 self._names |= {posixpath.basename(word.strip("'\"/")) or word for word in words[1:]}
         for match in _MOVES.finditer(command):
@@ -122,6 +145,10 @@ class Rights:
         if not self._meant(word) or (word.startswith(('"$', "$")) and sign != "<"):
             return match[0]
         return f'{sign} "$({READ if sign == "<" else WRITE} {word})"'
+
+    def _overwritten(self, match: re.Match[str]) -> str:
+        name = posixpath.basename(match[2].strip("'\""))
+        return f'{match[1]} "$({OVERWRITE} {match[2]})"' if name in self._odd else match[0]
 
     def _tested(self, match: re.Match[str]) -> str:
         program = READ if match[2] == "r" else WRITE
@@ -172,6 +199,15 @@ def to_write(call: Call) -> None:
     _replace(call, 0o200)
 
 
+def to_overwrite(call: Call) -> None:
+    """One word, the name of a file that keeps its mode when it is written anew."""
+    path = call.path(call.argv[0])
+    meta = call.stat(path)
+    if meta is not None and meta.kind == "file":
+        call.clock.modes.setdefault(path, meta.mode)
+    call.out.append(call.argv[0])
+
+
 def _replace(call: Call, bit: int) -> None:
     if call.argv[1:2] != ["--"]:
         call.out.append("".join(f"{DENIED}{_masked(w)}" if denied(call, w, bit) else w for w in call.argv))
@@ -189,7 +225,13 @@ def _replace(call: Call, bit: int) -> None:
         else:
             found.append(word)
     if name.endswith("grep") and any(re.fullmatch(r"-\w*[rR]\w*|--recursive", word) for word in words):
-        found += _below(call, [w for n, w in enumerate(words) if n != skipped and not w.startswith("-")])
+        roots = [w for n, w in enumerate(words) if n != skipped and not w.startswith("-")]
+        below = [(word, name) for word, name in _below(call, roots) if _included(name, words)]
+        if below and not roots:  # what is named now is all that is searched
+            inside = call.children(call.cwd).items()
+            files = [n for n, m in inside if m.kind == "file" and m.readable and _included(n, words)]
+            found += [*files, *(n for n, m in inside if m.kind == "directory")]
+        found += [word for word, _ in below]
     call.out.append(" ".join("'" + word.replace("'", "'\\''") + "'" for word in found))
 
 
@@ -216,10 +258,15 @@ def denied(call: Call, word: str, bit: int, *, owner: bool = False) -> bool:
     return not owner and meta.kind == "file" and not meta.mode & bit
 
 
-def _below(call: Call, roots: list[str]) -> list[str]:
-    """For a search through folders: the closed files in them as words, and options that leave them out."""
+def _included(name: str, words: Sequence[str]) -> bool:
+    wanted = [word.partition("=")[2] for word in words if word.startswith("--include=")]
+    return not wanted or any(fnmatch.fnmatch(name, pattern) for pattern in wanted)
+
+
+def _below(call: Call, roots: list[str]) -> list[tuple[str, str]]:
+    """For a search through folders: the closed files in them as words, options that leave them out, and their names."""
     found = []
-    pending = [(root, call.path(root)) for root in roots or ["."]]
+    pending = [(root, call.path(root)) for root in roots or [""]]
     while pending:
         shown, path = pending.pop()
         if not call.is_folder(path):
@@ -229,5 +276,5 @@ def _below(call: Call, roots: list[str]) -> list[str]:
             if meta.kind == "directory":
                 pending.append((inner, posixpath.join(path, name)))
             elif not meta.readable:
-                found += [f"--exclude={name}", DENIED + _masked(inner)]
+                found += [(f"--exclude={name}", name), (DENIED + _masked(inner), name)]
     return found

@@ -1,30 +1,67 @@
-"""Which programs of a command are ours: archivers on files (in pipes bytes must pass), ``find`` where it asks for
-what bashkit's does not know."""
+"""Which programs of a command are ours: those that work on bytes, ``find`` where it asks for what bashkit's does not
+know.
+
+bashkit hands texts to a program of ours. In pipes and redirections it is called by ``BYTEWISE``, a function that hands
+it base64 and takes base64 from it.
+"""
 
 from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.words import PLACE
 
 OWN = "__"  # in front of the names of our programs that bashkit has too
-_PROGRAM = re.compile(rf"({PLACE})(tar|gzip|gunzip)(?![\w./-])([^;&\n|)}}]*)(\|?)")
-_TO_STDOUT = re.compile(
-    r"(?:^|\s)(?:-|-[a-zA-Z0-9]*c[a-zA-Z0-9]*|--stdout|--to-stdout)(?=\s|$)|<(?!\s*/dev/null)"
+CODED = "--coded"  # the first word of a call whose input and output are base64
+BYTEWISE = f"{OWN}bytewise"
+WHICH, KILLING = f"{OWN}which", f"{OWN}kill_late"
+FUNCTIONS = {  # of the shell, for commands in which their names stand
+    BYTEWISE: f'{BYTEWISE}() {{ base64 -w 0 | "$1" {CODED} "${{@:2}}" | base64 -d; return "${{PIPESTATUS[1]}}"; }}',
+    # Every program is in /usr/bin, which is /bin too.
+    WHICH: WHICH
+    + """() { local all= name found code=0
+        while true; do case "$1" in
+            -a) all=1; shift;;
+            -?*) echo "Illegal option ${1:0:2}" >&2; echo "Usage: /usr/bin/which [-a] args"; return 2;;
+            *) break;;
+        esac; done
+        [ $# -gt 0 ] || return 1
+        for name; do
+            if found=$(which "$name"); then
+                echo "$found"
+                case "$all$found" in 1/usr/bin/*) echo "${found#/usr}";; esac
+            else code=1; fi
+        done; return $code; }""",
+    KILLING: KILLING + '() { timeout "$@"; local code=$?; [ $code -eq 124 ] && return 137; return $code; }',
+}
+_WHICH = re.compile(rf"({PLACE})which(?=[ \t]+-|[ \t]*(?:[;&|)\n]|\Z))")
+_KILL = re.compile(
+    rf"({PLACE})timeout(?=(?:[ \t]+-\S+)*?[ \t]+(?:-s[ \t]*|--signal[= ])(?:SIG)?(?:KILL|9)[ \t])"
 )
-_TAR_STREAM = re.compile(r"(?:^|(?<!-T)\s)-(?=\s|$)|--to-command|<")
-_TAR_FILE = re.compile(r"^\s*-?\w*f\w*(?:\s|$)|\s-\w*f\w*(?:\s|$)|\s--file\b")
-_TAR_MODE = re.compile(r"\s*-?[a-zA-Z]*[cxt]")
-_ZCAT = re.compile(r"(\|\s*)zcat(?=\s*(?:$|[|;&)]))")
+_PROGRAMS = (
+    "tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 bzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
+    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
+)
+_PROGRAM = re.compile(
+    rf"(?:({PLACE})|((?:\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s+))({'|'.join(_PROGRAMS.split())})(?![\w./-])"
+    r"([^;&\n|()}]*)(?=(\|?))"
+)
+_ALSO = re.compile(r"(\|[ \t]*)(wc|cut|tr|cmp|tee)(?=\s|\Z|[;&|)])")  # behind a pipe, where bytes may pass
+_NAMED = re.compile(r"tar|zip|zcat|xz|bzcat|xxd|hexdump|hd\b|base(?:64|32|nc)|iconv|openssl|sum\b")
+_DASH = re.compile(r"\s-(?=\s|\Z)")
+_PLAIN = re.compile(r"(?:\w+sum|base64(?:\s+-w\s*0)?|xxd(?:\s+-p)?)\s*(?:<<<\s*\S+\s*|<\s*[\w./-]+\s*)?")
+_PIPED = re.compile(r"(?<!\|)\|&?\s*\Z")
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
+_AGE = re.compile(r"(?<=\s)-[mac](time|min)\s+([-+]?)(\d+)(?=\s|\Z)")
 _FIND_ALSO = frozenset(
     (
         "-L -P -H -name -iname -path -wholename -ipath -type -user -group -uid -gid -perm -maxdepth -mindepth -print "
         "-o -print0 -prune -quit -delete -true -false -not -and -or -a -readable -writable -executable -depth -xdev"
     ).split()
 )
-_FIND_OURS = frozenset("-size -empty -links -samefile -inum -mtime -mmin -newer -printf -ls".split())
+_FIND_OURS = frozenset("-size -empty -links -samefile -inum -mtime -mmin -newer -newermt -printf -ls".split())
 
 
 def own_find(command: str) -> str:
@@ -36,12 +73,29 @@ def _chosen_find(match: re.Match[str]) -> str:
     before, words = match.groups()
     asked = set(_FIND_WORD.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)))
     ours = asked & _FIND_OURS and asked <= _FIND_OURS | _FIND_ALSO
-    return f"{before}{OWN}find{words}" if ours else match[0]
+    return f"{before}{OWN}find{words}" if ours else f"{before}find{_AGE.sub(_dated, words)}"
+
+
+def _dated(match: re.Match[str]) -> str:
+    """A test of age, which bashkit counts from the host's time, as one of the time when a file was written."""
+    unit, sign, number = match[1], match[2], int(match[3])
+    least = (
+        number * 86_400 if unit == "time" else (number - 1) * 60 + 1
+    )  # seconds: days count down, minutes up
+    newest = f"-newermt @{CLOCK - least}"
+    older = f"-newermt @{CLOCK - least - (86_400 if unit == 'time' else 60)}"
+    if sign:
+        return newest if sign == "-" else f"! {older}"
+    return f"\\( {older} ! {newest} \\)" if least > 1 else older
 
 
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
-_BYTES = re.compile(r"zip|tar|xz|zcat|base64|xxd|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|urandom|>\(")
+_BYTES = re.compile(
+    r"(?<![a-zA-Z])(?:tar|g?zip|gunzip|unzip|zcat|xz|unxz|xzcat|bzip2|bunzip2|bzcat|xxd|od|base64|hexdump|iconv|openssl)(?![a-zA-Z])"
+    r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
+)
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
+_HISTORY = re.compile(rf"({PLACE})(history|fc)(?![\w-])(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
 _SHORT = re.compile(
     rf"({PLACE})(?<!#!)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
@@ -50,11 +104,7 @@ _MATCHERS = re.compile(  # two kinds of pattern at once
     rf"({PLACE})grep(?=\s+(?:-\w*(?:[EFG]\w*P|P\w*[EFG])\w*|-([EFGP])\s+-(?!\2)[EFGP])\s)"
 )
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
-_HISTORY = re.compile(rf"({PLACE})(history|fc)(?=[\s;&|)]|\Z)")
-_SUMS = re.compile(
-    rf"({PLACE}|(?:\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s*)"
-    r"((?:md5|sha1|sha224|sha256|sha384|sha512|b2)sum|cksum)(?=(?:\s+-\S+)*\s+[^\s;&|<>()-])(?![^;&|\n]*<)"
-)
+_ENVIRONMENT = re.compile(rf"({PLACE})((?:print)?env)(?=[ \t]*(?:[|;&)\n>]|\Z|\d>))")
 
 
 def bytewise(command: str) -> bool:
@@ -62,48 +112,39 @@ def bytewise(command: str) -> bool:
     return _BYTES.search(command) is not None
 
 
-def own_programs(command: str, *, tee: bool) -> str:
-    """The command with our programs in the places where they are better; with our ``tee``?"""
-    if "tar" in command or "z" in command:
-        command = own_archivers(command)
+def own_programs(command: str) -> str:
+    """The command with our programs in the places where they are better."""
+    if _NAMED.search(command) is not None:
+        command = _PROGRAM.sub(_called, command)
     if "2>&1" in command and "ls" in command:
         command = _LS.sub(rf"\1{OWN}ls\2", command)
+    if "which" in command:
+        command = _WHICH.sub(rf"\1{WHICH}", command)
+    if "timeout -" in command:
+        command = _KILL.sub(rf"\1{KILLING}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
     if "history" in command or "fc" in command:
         command = _HISTORY.sub(rf"\1{OWN}\2", command)
+    if "env" in command:
+        command = _ENVIRONMENT.sub(rf"\1{OWN}\2", command)
     if " -l" in command:
         command = _SIGNALS.sub(f"{OWN}signals", command)
-    if "sum " in command:
-        command = own_sums(command)
     if "grep -" in command:
         command = _MATCHERS.sub(rf"\1{OWN}grep", command)
     if "find" in command:
         command = own_find(command)
-    if tee and "tee" in command:
-        command = _TEE.sub(rf"\1{OWN}tee", command)
-    return command
+    if bytewise(command):
+        return _ALSO.sub(rf"\1{BYTEWISE} {OWN}\2", command)
+    return _TEE.sub(rf"\1{OWN}tee", command) if "tee" in command else command
 
 
-def own_sums(command: str) -> str:
-    """The command with our checksums where files are named: bashkit's stop at the first that is missing."""
-    return _SUMS.sub(rf"\1{OWN}\2", command)
-
-
-def own_archivers(command: str) -> str:
-    """The command with our programs where archives are files; ``zcat`` in a pipe is bashkit's ``gunzip -c``."""
-    return _ZCAT.sub(r"\1gunzip -c", _PROGRAM.sub(_chosen, command))
-
-
-def _chosen(match: re.Match[str]) -> str:
-    before, name, words, pipe = match.groups()
-    piped = re.search(r"(?<!\|)\|&?\s*\Z", match.string[: match.start(2)]) is not None
-    if piped and not (name == "tar" and "-T" in words):
-        return match[0]
-    if name == "tar":
-        in_file = _TAR_FILE.search(words) is not None
-        ours = _TAR_STREAM.search(words) is None and (in_file or not (pipe or _TAR_MODE.match(words)))
-    else:
-        lists = re.search(r"(?:^|\s)(?:-\w*l\w*|--list)(?=\s)", words) is not None  # text goes into the pipe
-        ours = _TO_STDOUT.search(words) is None and (lists or not pipe) and words.strip() != ""
-    return f"{before}{OWN}{name}{words}{pipe}" if ours else match[0]
+def _called(match: re.Match[str]) -> str:
+    place, starter, name, words, pipe = match.groups()
+    if starter is not None:
+        return f"{starter}{OWN}{name}{words}"
+    passes = pipe or "<" in words or ">" in words or _DASH.search(words) is not None
+    passes = passes or _PIPED.search(match.string, 0, match.start(3)) is not None
+    if passes and _PLAIN.fullmatch(name + words) is not None:
+        return match[0]  # what comes in is read by bashkit's as well
+    return f"{place}{BYTEWISE + ' ' if passes else ''}{OWN}{name}{words}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from echo_terminal.terminal.programs.call import Call, quote
 from echo_terminal.terminal.programs.versions import VERSIONS
+from echo_terminal.terminal.wording import sort_words
 from echo_terminal.terminal.wording.piping import OWN
 from echo_terminal.terminal.wording.usage import FILE, READ
 from echo_terminal.terminal.wording.words import PLACE
@@ -45,8 +46,6 @@ def _spec(
 _DIGITS = "0123456789"
 PROGRAMS = {
     "arch": _spec("", most=0),
-    "base32": _spec("diw:", "decode ignore-garbage wrap=", most=1),
-    "base64": _spec("diw:", "decode ignore-garbage wrap=", most=1),
     "basename": _spec("+as:z", "multiple suffix= zero"),
     "cat": _spec("benstuvAET", "number-nonblank number squeeze-blank show-nonprinting show-ends show-tabs show-all"),
     "df": _spec("aB:iThHklmPt:vx:", "all block-size= inodes human-readable si local output=? portability "
@@ -117,7 +116,7 @@ BUILTINS = {  # letters, and what stands behind "usage: NAME"
 _STACKS = {"dirs": "[-clpv] [+N] [-N]", "pushd": "[-n] [+N | -N | dir]", "popd": "[-n] [+N | -N]"}
 _WORD = r"[^\s;&|<>()'\"$`\\*?{}#~]+|'[^'\n]*'|\"[^\"$`\\\n]*\""
 _CALL = re.compile(rf"({PLACE})([a-z]\w*)((?:[ \t]+(?:{_WORD}))+)(?=[\s;&|)`<>}}]|\Z)")
-_FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|base64|base32|tsort|timeout) ")
+_FEW = re.compile(r"\b(?:uname|arch|nproc|unlink|link|tsort|timeout) ")
 _END = re.compile(r"[ \t]*(?:[;&|)\n<>]|\Z)")  # no other word follows, of which an option might need one
 _OPTION = re.compile(r"[ \t]-")
 _SHELL = re.compile(r"\b(?:ba)?sh\b")  # where the names of lines would stand in the messages
@@ -137,10 +136,12 @@ def refusals(command: str) -> str:
             and (name not in PROGRAMS or (PROGRAMS[name].most > 2 and not PROGRAMS[name].least))
         ):
             return match[0]
-        if name in VERSIONS and typed.split()[0] == "--version":
+        if name in VERSIONS and _asks_version(name, typed.split()[0]):
             return f"{before}{REFUSE} {name}{typed}"
         words = [word.strip("'\"") for word in typed.split()]
-        if name in PROGRAMS:
+        if name == "sort":
+            wrong = sort_words.complaint(words) is not None
+        elif name in PROGRAMS:
             said = complaint(PROGRAMS[name], words)
             whole = _END.match(match.string, match.end()) is not None
             wrong = said is not None and (whole or (said != "" and "requires an argument" not in said))
@@ -151,11 +152,18 @@ def refusals(command: str) -> str:
     return _CALL.sub(one, command)
 
 
+def _asks_version(name: str, word: str) -> bool:
+    return word == "--version" or (word == "-V" and name in ("grep", "egrep"))
+
+
 def refuse(call: Call) -> None:
     """Say that a program (the first word) does not have one of the options behind it, or which version it is."""
     name, *words = call.argv
-    if name in VERSIONS and words[0] == "--version":
+    if name in VERSIONS and _asks_version(name, words[0]):
         call.out.append(VERSIONS[name])
+    elif name == "sort" and (refused := sort_words.complaint(words)) is not None:
+        call.err.append(f"sort: {refused[0]}\n")
+        call.code = refused[1]
     elif name in PROGRAMS:
         spec = PROGRAMS[name]
         if said := complaint(spec, words):

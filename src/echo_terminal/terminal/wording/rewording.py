@@ -12,26 +12,24 @@ from echo_terminal.terminal.programs.text.columns import REGULAR
 from echo_terminal.terminal.programs.text.devices import own_devices
 from echo_terminal.terminal.programs.text.ending import own_ends
 from echo_terminal.terminal.programs.xargs import own_xargs
-from echo_terminal.terminal.terminal import CLOCK
-from echo_terminal.terminal.wording.codes import plain_codes
+from echo_terminal.terminal.wording.calling import scripts_called
+from echo_terminal.terminal.wording.codes import nul_codes, plain_codes
 from echo_terminal.terminal.wording.conditions import conditions
 from echo_terminal.terminal.wording.dash import as_dash
+from echo_terminal.terminal.wording.jq_programs import defined
 from echo_terminal.terminal.wording.opening import openings
-from echo_terminal.terminal.wording.piping import OWN, bytewise, own_programs
+from echo_terminal.terminal.wording.piping import OWN, own_programs
 from echo_terminal.terminal.wording.refusing import refusals
+from echo_terminal.terminal.wording.repeatable import repeatable
 from echo_terminal.terminal.wording.sed_scripts import by_gnu_rules
-from echo_terminal.terminal.wording.texts import outside_texts, to_keep
+from echo_terminal.terminal.wording.subscripts import plain_subscripts
+from echo_terminal.terminal.wording.texts import outside_texts, unended
 from echo_terminal.terminal.wording.words import PLACE
 
 _TOOL = re.compile(
     rf"({PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
 _STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
-_DATE = r"%-?\d*\([^()'\"\n]*\)T"
-_NOW = re.compile(  # a time that printf is not given, or asks of the shell, would be the host's
-    rf"(\bprintf[ \t]+(?:-v[ \t]+\w+[ \t]+)?(?:'[^'%]*{_DATE}[^']*'|\"[^\"%`$]*{_DATE}[^\"`$]*\"))"
-    r"(?:[ \t]+-[12](?=[\s;&|)]|\Z)|(?=[ \t]*(?:[;&|)\n>]|\Z)))"
-)
 _RANGE = re.compile(r"(?<=[\s(])([\w./-]*)\{(-?\d+)\.\.(-?\d+)(?:\.\.-?(\d+))?\}([\w./-]*)(?=[\s;&|)]|\Z)")
 _MOST = 10_000  # words that bashkit makes of a range
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
@@ -39,24 +37,18 @@ _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 def reworded(command: str) -> str:
     """The command, but texts in it (``texts.to_keep``) as they are."""
-    tee = not bytewise(command)
     command = as_dash(command) if "sh" in command else command
     command = plain_codes(command) if "\\u" in command or "\\U" in command else command
+    command = plain_subscripts(command) if "[" in command and "${" in command else command
+    if "<<" in command and command[-1:] != "\n" and unended(command):
+        command += "\n"  # bash ends the last line of such a document
+    command = nul_codes(command) if "\\x0" in command else command
     if "sed" in command:
         command = by_gnu_rules(command)
-    if ")T" in command:
-        command = _of_the_clock(command)
-    return outside_texts(command, lambda text: _forms(own_programs(text, tee=tee)))
-
-
-def _of_the_clock(command: str) -> str:
-    kept = to_keep(command)
-
-    def one(match: re.Match[str]) -> str:
-        inside = any(start <= match.start() < end for start, end in kept)
-        return match[0] if inside else f"{match[1]} {CLOCK}"
-
-    return _NOW.sub(one, command)
+    command = defined(command) if "jq" in command else command
+    command = repeatable(command)
+    command = outside_texts(command, lambda text: _forms(own_programs(text)))
+    return scripts_called(command) if "/" in command or "sh" in command else command
 
 
 def _forms(command: str) -> str:

@@ -9,7 +9,7 @@ from echo_terminal.terminal.wording import regex_errors
 _TEXT = "expected \\ after `a', `c' or `i'"
 _FILENAME = "missing filename in r/R/w/W commands"
 _UNCHECKED = re.compile(r"\\[cdox]|\[\[[.=]")  # in a regular expression: letters by number, collation
-_SETS = re.compile(r"\[\^?\]?(?:\[:\w*:\]|[^\]])*\]|\\\\")
+_PIECES = re.compile(r"\\.|\[\^?\]?(?:\[:\w*:\]|[^\]])*\]|.", re.S)
 _INSIDE = re.compile(r"\^?\]?(?:\[:[^\]\n]*:\]|[^\]\n])*\]")
 _STEPS = re.compile(r"\\(?:x[0-9A-Fa-f]{1,2}|o[0-7]{1,3}|d\d{1,3}|c.|.)", re.S)
 _ESCAPES = re.compile(r"\\(?:[afnrtv]|[xod]..?)")
@@ -280,7 +280,7 @@ class Script:
                 raise Refused("unknown option to `s'")
             seen += letter
         self._regex(pattern)
-        groups = len(re.findall(r"(?<!\\)\(" if self.extended else r"\\\(", re.sub(_SETS, "", pattern)))
+        groups = _PIECES.findall(pattern).count("(" if self.extended else "\\(")
         for number in re.findall(r"\\\\|\\([1-9])", new):
             if pattern and number and int(number) > groups:
                 raise Refused(f"invalid reference \\{number} on `s' command's RHS")

@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable
 
 _MAY = re.compile(r"['\"#]|<<")
-_RUNS = re.compile(r"sh\b|\b(?:eval|trap|alias)\b|#!")  # texts of such a command may be commands themselves
+_RUNS = re.compile(  # texts of such a command may be commands themselves
+    r"(?<![\w./@-])(?:ba|da)?sh\b(?=[^;&|\n]*?\s-\w*[cs]\b|\s*(?:<|$|[|;&)\n]))|\b(?:eval|trap|alias)\b", re.M
+)
 _TOKEN = re.compile(
     r"\\.|\$?'|\"|\$?\(\(|\$?\(|\)|`|(?:(?<=^)|(?<=[\s;&|(]))#[^\n]*|<<<|<<-?\s*(\\|['\"]?)([\w.-]+)\1|\n",
     re.S,
 )
 _STORED = re.compile(
-    r"(?:^|[;&({\n])\s*(?:cat|tee)\b[^|;&()\n]*<<[^|()\n]*\n\Z"
+    r"(?:^|[;&({\n])\s*(?:cat|tee)\b(?:[^|;&()\n]|\$\(__\w+ [^()\n]*\))*<<[^|()\n]*\n\Z"
 )  # how a line before a document ends
 _SAID = re.compile(  # words that are printed or put into a variable
     r"(?:^|[;&|({\n]|\b(?:then|do|else)\b)\s*(?:(?:echo|printf)\b[^;&|\n()`]*|(?:\w+=)+\$?)['\"]\Z"

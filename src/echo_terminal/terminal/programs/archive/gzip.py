@@ -1,4 +1,4 @@
-"""``gzip`` and ``gunzip`` after GNU gzip 1.12, where a file becomes a file; in pipes bashkit's own do the work."""
+"""``gzip``, ``gunzip``, ``zcat`` and ``zgrep`` after GNU gzip 1.12."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from dataclasses import dataclass, field
 from echo_terminal.terminal.programs.archive.packing import PIECE, unpacked
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, Meta, UsageError, options
 from echo_terminal.terminal.programs.text.columns import content
+from echo_terminal.terminal.programs.versions import USES, VERSIONS
 
 _LONG = {
     "decompress": "d", "uncompress": "d", "keep": "k", "force": "f", "list": "l", "test": "t", "verbose": "v",
-    "recursive": "r", "quiet": "q", "fast": "1", "best": "9", "no-name": "n", "name": "N",
+    "recursive": "r", "quiet": "q", "fast": "1", "best": "9", "no-name": "n", "name": "N", "stdout": "c",
+    "to-stdout": "c", "suffix=": "S",
 }  # fmt: skip
 
 
 @dataclass
 class Totals:
-    """Bytes of the files listed so far."""
+    """Bytes of the files listed so far, and the suffix of those that are packed."""
 
+    suffix: str
     packed: int = 0
     plain: int = 0
     files: int = 0
@@ -31,18 +34,21 @@ class Totals:
 
 
 def gzip(call: Call) -> None:
-    """Compress or decompress files in place."""
-    flags = {"d"} if call.name.endswith("gunzip") else set()
+    """Compress or decompress files in place, or what comes in."""
+    flags = {"gunzip": {"d"}, "zcat": {"d", "c"}}.get(call.name, set())
     call.name = "gzip"
     try:
-        found, words = options(call, "dkfltvrqnN123456789", list(_LONG))
+        found, words = options(call, "cdhkfltvVrqnNS:123456789", list(_LONG))
     except UsageError as error:
         call.fail(error.message)
         call.err.append("Try `gzip --help' for more information.\n")
         return
-    flags |= {_LONG.get(option.lstrip("-"), option.lstrip("-")) for option, _ in found}
-    totals = Totals()
-    for word in words:
+    flags = flags | {_LONG.get(option.lstrip("-"), option.lstrip("-")) for option, _ in found}
+    if flags & {"h", "V"}:
+        call.out.append(USES["gzip"] if "h" in flags else VERSIONS["gzip"])
+        return
+    totals = Totals(next((value for option, value in found if option in ("-S", "--suffix")), ".gz"))
+    for word in words or ["-"]:
         _one(call, word, flags, totals)
     if totals.lines:
         call.line("         compressed        uncompressed  ratio uncompressed_name")
@@ -96,13 +102,23 @@ def zgrep(shell: Callable[[Call, str, str], tuple[str, int]]) -> Callable[[Call]
 
 
 def _one(call: Call, word: str, flags: set[str], totals: Totals) -> None:
+    if word == "-":
+        data, unpacks = call.given, bool(flags & {"d", "l", "t"})
+        made = _unpacked(call, "stdin", data, flags) if unpacks else _packed(data, "", 0, flags)
+        if made is not None and not flags & {"l", "t"}:
+            call.write(made)
+        return
     backwards = bool(flags & {"d", "l", "t"})
     meta = call.stat(call.path(word))
-    if meta is None and backwards and not word.endswith(".gz"):
-        word += ".gz"
+    if meta is None and backwards and not word.endswith(totals.suffix):
+        word += totals.suffix
         meta = call.stat(call.path(word))
     if meta is None:
         call.fail(f"{word}: {NO_ENTRY}")
+    elif (
+        not flags & {"c", "f", "l", "t"} and (link := call.lstat(call.path(word))) and link.kind == "symlink"
+    ):
+        call.fail(f"{word}: Too many levels of symbolic links")
     elif meta.kind == "directory":
         if "r" not in flags:
             call.err.append(f"gzip: {word} is a directory -- ignored\n")
@@ -115,7 +131,7 @@ def _one(call: Call, word: str, flags: set[str], totals: Totals) -> None:
     elif backwards:
         _unpack(call, word, meta, flags, totals)
     else:
-        _pack(call, word, meta, flags)
+        _pack(call, word, meta, flags, totals.suffix)
 
 
 def _warn(call: Call, text: str) -> None:
@@ -126,7 +142,12 @@ def _warn(call: Call, text: str) -> None:
 def _store(
     call: Call, word: str, target: str, data: bytes, meta: Meta, flags: set[str], ratio: float
 ) -> None:
-    """Put ``data`` in the place of a file, with its mode and time."""
+    """Put ``data`` in the place of a file, with its mode and time, or on standard output."""
+    if "c" in flags:
+        call.write(data)
+        if "v" in flags:
+            call.err.append(f"{word}:\t{ratio:5.1f}%\n")
+        return
     path = call.path(target)
     if call.lstat(path) is not None and "f" not in flags:
         _warn(call, f"{target} already exists;\tnot overwritten")
@@ -141,48 +162,63 @@ def _store(
         call.err.append(f"{word}:\t{ratio:5.1f}% -- {'created' if keep else 'replaced with'} {target}\n")
 
 
-def _pack(call: Call, word: str, meta: Meta, flags: set[str]) -> None:
-    if word.endswith((".gz", ".tgz")) and "f" not in flags:
-        _warn(call, f"{word} already has .{word.rpartition('.')[2]} suffix -- unchanged")
-        return
-    data, buffer = call.fs.read_file(call.path(word)), io.BytesIO()
-    level = next((int(flag) for flag in sorted(flags, reverse=True) if flag.isdigit()), 6)
-    name = "" if "n" in flags else posixpath.basename(word)
-    when = 0 if "n" in flags else int(call.shown_time(meta.modified))
+def _packed(data: bytes, name: str, when: int, flags: set[str]) -> bytes:
+    level, buffer = (
+        next((int(flag) for flag in sorted(flags, reverse=True) if flag.isdigit()), 6),
+        io.BytesIO(),
+    )
     with codec.GzipFile(name, "wb", level, buffer, mtime=when) as stream:
         for start in range(0, len(data), PIECE):
             stream.write(data[start : start + PIECE])
-    packed = buffer.getvalue()
-    _store(call, word, f"{word}.gz", packed, meta, flags, _ratio(len(packed), len(data), packed))
+    made = buffer.getvalue()
+    return made[:9] + b"\3" + made[10:]  # of Unix
+
+
+def _pack(call: Call, word: str, meta: Meta, flags: set[str], suffix: str) -> None:
+    if word.endswith((suffix, ".gz", ".tgz")) and not flags & {"f", "c"}:
+        _warn(call, f"{word} already has .{word.rpartition('.')[2]} suffix -- unchanged")
+        return
+    data = call.fs.read_file(call.path(word))
+    named = "n" not in flags
+    when = int(call.shown_time(meta.modified)) if named else 0
+    packed = _packed(data, posixpath.basename(word) if named else "", when, flags)
+    _store(call, word, word + suffix, packed, meta, flags, _ratio(len(packed), len(data), packed))
+
+
+def _unpacked(call: Call, word: str, packed: bytes, flags: set[str]) -> bytes | None:
+    """What packed bytes hold; None, and a complaint, where they are damaged."""
+    if packed[:2] != b"\x1f\x8b":
+        if flags >= {"d", "c", "f"}:
+            return packed
+        reason = "not in gzip format" if packed else "unexpected end of file"
+    else:
+        try:
+            return unpacked(codec.open(io.BytesIO(packed)))
+        except EOFError:
+            reason = "unexpected end of file"
+        except (OSError, zlib.error):
+            reason = "invalid compressed data--format violated"
+    call.err.append(f"\ngzip: {word}: {reason}\n")
+    call.code = 1
+    return None
 
 
 def _unpack(call: Call, word: str, meta: Meta, flags: set[str], totals: Totals) -> None:
-    packed = call.fs.read_file(call.path(word))
-    if "d" in flags and not flags & {"l", "t"} and not word.endswith((".gz", ".tgz")):
+    if "d" in flags and not flags & {"l", "t", "c"} and not word.endswith((totals.suffix, ".gz", ".tgz")):
         _warn(call, f"{word}: unknown suffix -- ignored")
         return
-    if packed[:2] != b"\x1f\x8b":
-        call.err.append(f"\ngzip: {word}: not in gzip format\n")
-        call.code = 1
+    packed = call.fs.read_file(call.path(word))
+    data = _unpacked(call, word, packed, flags)
+    if data is None:
         return
-    try:
-        data = unpacked(codec.open(io.BytesIO(packed)))
-    except EOFError:
-        call.err.append(f"\ngzip: {word}: unexpected end of file\n")
-        call.code = 1
-        return
-    except (OSError, zlib.error):
-        call.err.append(f"\ngzip: {word}: invalid compressed data--format violated\n")
-        call.code = 1
-        return
-    target = word[:-4] + ".tar" if word.endswith(".tgz") else word.removesuffix(".gz")
+    target = (
+        word[:-4] + ".tar" if word.endswith(".tgz") else word.removesuffix(totals.suffix).removesuffix(".gz")
+    )
     if "l" in flags:
         totals.lines.append(_listed(len(packed), len(data), packed, target))
-        totals.packed, totals.plain, totals.files = (
-            totals.packed + len(packed),
-            totals.plain + len(data),
-            totals.files + 1,
-        )
+        totals.packed += len(packed)
+        totals.plain += len(data)
+        totals.files += 1
     elif "t" in flags:
         if "v" in flags:
             call.err.append(f"{word}:\t OK\n")
@@ -193,7 +229,7 @@ def _unpack(call: Call, word: str, meta: Meta, flags: set[str], totals: Totals) 
 def _ratio(packed: int, plain: int, content: bytes | int) -> float:
     """Percent saved, the header and the name in it left out."""
     header = 18
-    if isinstance(content, bytes) and len(content) > 3 and content[3] & 8:
+    if isinstance(content, bytes) and content[:2] == b"\x1f\x8b" and content[3] & 8:
         header += content.index(b"\0", 10) - 9
     return 100 * (plain - (packed - header)) / plain if plain else 0.0
 

@@ -12,7 +12,9 @@ from echo_terminal.terminal.programs.archive.packing import fits
 from echo_terminal.terminal.programs.call import Call, Meta
 from echo_terminal.terminal.programs.files.making import refusal
 from echo_terminal.terminal.programs.formatting import format_time
+from echo_terminal.terminal.wording.usage import UNZIP
 
+INCLUDED = "\0"  # in front of a pattern that names must fit
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date of the format
 NO_ZIP = (
     "  End-of-central-directory signature not found.  Either this file is not\n"
@@ -28,17 +30,18 @@ def _stamp(seconds: float) -> tuple[int, int, int, int, int, int]:
 
 
 def _letters(words: list[str]) -> tuple[set[str], list[str], list[str], str]:
-    """Option letters, names, patterns behind ``-x``, and the folder of ``-d``."""
+    """Option letters, names, patterns behind ``-x`` (and ``-i``, with a mark in front), and the folder of ``-d``."""
     flags: set[str] = set()
     names: list[str] = []
     left_out: list[str] = []
-    folder, place = "", 0
+    folder, place, listed = "", 0, ""
     while place < len(words):
         word = words[place]
-        if word == "-x":
-            left_out += words[place + 1 :]
-            break
-        if word == "-d" and place + 1 < len(words) and names:
+        if word in ("-x", "-i") and names:
+            listed = word
+        elif listed and not word.startswith("-"):
+            left_out.append(word if listed == "-x" else INCLUDED + word)
+        elif word == "-d" and place + 1 < len(words) and names:
             folder, place = words[place + 1], place + 1
         elif word.startswith("-") and len(word) > 1:
             flags |= set(word.lstrip("-"))
@@ -54,7 +57,13 @@ def zip_(call: Call) -> None:
     if not names:
         call.fail("error: Nothing to do!", 16)
         return
+    if "e" in flags:
+        call.out.append("\nzip error: Invalid command arguments (stderr is not a tty)\n")
+        call.code = 16
+        return
     target, *sources = names
+    if "@" in flags:
+        sources += [line for line in call.stdin.split("\n") if line]
     target += "" if "." in posixpath.basename(target) else ".zip"
     path = call.path(target)
     entries: dict[str, tuple[zipfile.ZipInfo, bytes]] = {}
@@ -63,6 +72,11 @@ def zip_(call: Call) -> None:
             fits(sum(info.file_size for info in old.infolist()))
             entries = {info.filename: (info, old.read(info)) for info in old.infolist()}
     before, lost = set(entries), []
+    if not entries and flags & {"u", "f"}:
+        call.line(f"\tzip warning: {target} not found or empty")
+    if "d" in flags:
+        _delete(call, target, sources, entries)
+        return
     for source in sources:
         meta = call.stat(call.path(source))
         if meta is None:
@@ -87,6 +101,36 @@ def zip_(call: Call) -> None:
             lines.append(f"{verb}: {name} ({_ratio(info, data)})\n")
     call.fs.write_file(path, buffer.getvalue())
     call.out += [] if "q" in flags else lines
+    if "m" in flags:
+        for source in sources:
+            meta = call.lstat(call.path(source))
+            if meta is not None:
+                call.fs.remove(call.path(source), recursive=meta.kind == "directory")
+
+
+def _delete(
+    call: Call, target: str, patterns: list[str], entries: dict[str, tuple[zipfile.ZipInfo, bytes]]
+) -> None:
+    """Take members out of an archive; one that is left without any goes too."""
+    gone = [name for name in entries if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in entries):
+            call.line(f"\tzip warning: name not matched: {pattern}")
+    if not gone:
+        call.out.append(f"\nzip error: Nothing to do! ({target})\n")
+        call.code = 12
+        return
+    call.out += [f"deleting: {name}\n" for name in gone]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, (info, data) in entries.items():
+            if name not in gone:
+                archive.writestr(info, data)
+    if len(gone) == len(entries):
+        call.line("\tzip warning: zip file empty")
+        call.fs.remove(call.path(target))
+    else:
+        call.fs.write_file(call.path(target), buffer.getvalue())
 
 
 def _ratio(info: zipfile.ZipInfo, data: bytes) -> str:
@@ -106,7 +150,7 @@ def _add(
     folder, path = meta.kind == "directory", call.path(name)
     stored = posixpath.basename(name) if "j" in flags else name.strip("/").removeprefix("./")
     stored += "/" if folder else ""
-    if stored not in ("./", "/") and not any(fnmatch.fnmatchcase(stored, pattern) for pattern in left_out):
+    if stored not in ("./", "/") and _wanted(stored, left_out):
         info = zipfile.ZipInfo(stored, _stamp(call.shown_time(meta.modified)))
         data = b"" if folder else call.fs.read_file(path)
         info.external_attr = ((0o040000 if folder else 0o100000) | meta.mode) << 16 | (0x10 if folder else 0)
@@ -123,16 +167,24 @@ def _add(
                 _add(call, posixpath.join(name, child), below, flags, left_out, entries)
 
 
+def _wanted(name: str, left_out: list[str]) -> bool:
+    only = [pattern[1:] for pattern in left_out if pattern[:1] == INCLUDED]
+    if any(fnmatch.fnmatchcase(name, pattern) for pattern in left_out):
+        return False
+    return not only or any(fnmatch.fnmatchcase(name, pattern) for pattern in only)
+
+
 def unzip(call: Call) -> None:
     """List or unpack an archive."""
     flags, names, left_out, folder = _letters(call.argv)
     if not names:
-        call.fail("error:  no archive given", 10)
+        call.out.append(UNZIP)
         return
     name, *wanted = names
     found = next((word for word in (name, f"{name}.zip", f"{name}.ZIP") if call.readable(word)), None)
     if found is None:
-        call.err.append(f"unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n")
+        said = f"unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n"
+        (call.out if "t" in flags else call.err).append(said)
         call.code = 9
         return
     data = io.BytesIO(call.fs.read_file(call.path(found)))
@@ -156,11 +208,16 @@ def unzip(call: Call) -> None:
             call.err += [f"caution: filename not matched:  {word}\n" for word in lost]
         if "Z" in flags or "1" in flags:
             call.out += [info.filename + "\n" for info in members]
+        elif "v" in flags:
+            _describe(call, members)
         elif "l" in flags:
             _list(call, members)
-        elif "p" in flags:
+        elif flags & {"p", "c"}:
             fits(sum(info.file_size for info in members))
-            call.out += [archive.read(info).decode("utf-8", "replace") for info in members]
+            for info in members:
+                if "c" in flags:
+                    call.line(f"{_verb(info)}: {info.filename:<22}  ")
+                call.write(archive.read(info) + (b"\n" if "c" in flags else b""))
         elif "t" in flags:
             call.out += [f"    testing: {info.filename:<22}   OK\n" for info in members]
             call.line(f"No errors detected in compressed data of {found}.")
@@ -179,10 +236,40 @@ def _list(call: Call, members: list[zipfile.ZipInfo]) -> None:
     call.line(f"{total:9}                     {count} file{'' if count == 1 else 's'}")
 
 
+def _describe(call: Call, members: list[zipfile.ZipInfo]) -> None:
+    call.line(" Length   Method    Size  Cmpr    Date    Time   CRC-32   Name")
+    call.line("--------  ------  ------- ---- ---------- ----- --------  ----")
+    for info in members:
+        year, month, day, hour, minute, _ = info.date_time
+        how = "Stored" if info.compress_type == zipfile.ZIP_STORED else "Defl:N"
+        share, when = (
+            _saved(info.file_size, info.compress_size),
+            f"{year}-{month:02}-{day:02} {hour:02}:{minute:02}",
+        )
+        sizes = f"{info.file_size:8}  {how} {info.compress_size:8} {share}"
+        call.line(f"{sizes} {when} {info.CRC:08x}  {info.filename}")
+    plain, packed, count = (
+        sum(i.file_size for i in members),
+        sum(i.compress_size for i in members),
+        len(members),
+    )
+    call.line("--------          -------  ---                            -------")
+    total = f"{plain:8}         {packed:8} {_saved(plain, packed)}"
+    call.line(f"{total}                            {count} file{'' if count == 1 else 's'}")
+
+
+def _saved(plain: int, packed: int) -> str:
+    return f"{(100 * (plain - packed) + plain // 2) // plain if plain else 0:3}%"
+
+
 def _unpack(
     call: Call, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], folder: str, flags: set[str]
 ) -> None:
     kept = "n" in flags
+    if folder and (reason := refusal(call, posixpath.join(call.path(folder), "x"))):
+        call.err.append(f"checkdir:  cannot create extraction directory: {folder}\n           {reason}\n")
+        call.code = 2
+        return
     for info in members:
         shown = posixpath.join(folder, posixpath.basename(info.filename) if "j" in flags else info.filename)
         path = call.path(shown)
@@ -202,5 +289,8 @@ def _unpack(
         fits(info.file_size)
         call.fs.write_file(path, archive.read(info))
         call.fs.chmod(path, info.external_attr >> 16 & 0o777 or 0o644)
-        verb = " extracting" if info.compress_type == zipfile.ZIP_STORED else "  inflating"
-        call.out.append("" if "q" in flags else f"{verb}: {shown:<22}  \n")
+        call.out.append("" if "q" in flags else f"{_verb(info)}: {shown:<22}  \n")
+
+
+def _verb(info: zipfile.ZipInfo) -> str:
+    return " extracting" if info.compress_type == zipfile.ZIP_STORED else "  inflating"

@@ -193,14 +193,7 @@ class Expressions(Cursor):
             given: list[Node] = []
             if self.at("("):
                 self.take()
-                self.lines()
-                while not self.at(")"):
-                    if given:
-                        if not self.at(","):
-                            raise self.error()
-                        self.take()
-                        self.lines()
-                    given.append(self.expression())
+                given = self.between()
                 if len(given) < BUILTINS[name][0] and name in ("split", "match", "sub", "gsub"):
                     raise self.error()
                 self.take()
@@ -217,7 +210,14 @@ class Expressions(Cursor):
                 self.set_variable(given[2])
             return ("builtin", name, given)
         self.want("(")
-        given = []
+        given = self.between()
+        self.take()
+        self.calls.append((self.function.name if self.function else "", name, given, line))
+        return ("call", name, given)
+
+    def between(self) -> list[Node]:
+        """The expressions before the closing parenthesis of a call."""
+        given: list[Node] = []
         self.lines()
         while not self.at(")"):
             if given:
@@ -226,9 +226,7 @@ class Expressions(Cursor):
                 self.take()
                 self.lines()
             given.append(self.expression())
-        self.take()
-        self.calls.append((self.function.name if self.function else "", name, given, line))
-        return ("call", name, given)
+        return given
 
     # -- names -----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,10 @@ MV_LONG = (
 ).split()
 
 
+_FOLLOWS = {"-a": "P", "--archive": "P", "-P": "P", "-d": "P", "--no-dereference": "P", "-H": "H", "-L": "L",
+            "--dereference": "L"}  # fmt: skip
+
+
 def cp(call: Call) -> None:
     """Copy files and trees."""
     found, words = options(call, "abdfHilLnprRst:TuvxPS:", CP_LONG)
@@ -33,13 +37,13 @@ def cp(call: Call) -> None:
     plain = bool(names & {"-T", "--no-target-directory"})
     sources, place, folder = split_target(call, words, target, plain)
     tree = bool(names & {"-r", "-R", "--recursive"})
+    follow = "P" if tree else "L"  # no link, those named, or all
+    for option, _ in found:
+        follow = _FOLLOWS.get(option, follow)
+    names = names | {"-L"} if follow == "L" else names - {"-L"}
     for source in sources:
         meta = call.exists(source)
-        if (
-            meta is not None
-            and meta.kind == "symlink"
-            and not (names & {"-P", "-d", "--no-dereference"} or tree)
-        ):
+        if meta is not None and meta.kind == "symlink" and follow != "P":
             meta = call.stat(call.path(source))
         if meta is None:
             call.fail(f"cannot stat {quote(source)}: {call.why_missing(source)}")
@@ -166,7 +170,14 @@ def _copy_tree(call: Call, source: str, meta: Meta, name: str, old: Meta | None,
         if names & {"-v", "--verbose"}:
             call.line(f"{quote(source)} -> {quote(name)}")
     for child, inner in call.children(start).items():
-        _copy(call, posixpath.join(source, child), inner, posixpath.join(name, child), names)
+        below = posixpath.join(source, child)
+        if inner.kind == "symlink" and "-L" in names:
+            end = call.stat(call.path(below))
+            if end is None:
+                call.fail(f"cannot stat {quote(below)}: {NO_ENTRY}")
+                continue
+            inner = end
+        _copy(call, below, inner, posixpath.join(name, child), names)
 
 
 def mv(call: Call) -> None:

@@ -22,7 +22,8 @@ from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.limits import narrow
 from echo_terminal.terminal.terminal import CLOCK, USER
 
-KINDS = {"directory": "directory", "symlink": "symbolic link"}
+KINDS = {"directory": "directory", "symlink": "symbolic link", "fifo": "fifo"}
+FORMATS = {"directory": 0o040000, "symlink": 0o120000, "fifo": 0o010000}  # S_IFMT of the mode
 TERSE = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o"
 STAMP = "%Y-%m-%d %H:%M:%S.%N %z"
 _DIRECTIVE = re.compile(r"%([-#0+ ]*)(\d*)(?:\.(\d+))?([HL]?[a-zA-Z%])")
@@ -78,7 +79,7 @@ def _facts(call: Call, word: str, meta: Meta) -> dict[str, str]:
     name = quote(word) + (f" -> {quote(call.fs.read_link(path))}" if meta.kind == "symlink" else "")
     time = call.shown_time(meta.modified)
     stamp, whole = format_time(time, STAMP), str(int(time))
-    mode = {"directory": 0o040000, "symlink": 0o120000}.get(meta.kind, 0o100000) | meta.mode
+    mode = FORMATS.get(meta.kind, 0o100000) | meta.mode
     return {
         "a": f"{meta.mode:o}", "A": mode_text(meta.mode, meta.kind), "b": str(2 * blocks(meta)), "B": "512",
         "C": "?", "d": "55", "D": "37", "f": f"{mode:x}", "F": kind, "g": "1000", "G": USER, "h": str(links),

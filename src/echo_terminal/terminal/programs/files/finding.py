@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from echo_terminal.terminal.programs.call import Call, UsageError, inode, quote
+from echo_terminal.terminal.programs.dates import parse_date
 from echo_terminal.terminal.programs.files.found import KIND, Facts, Found
 from echo_terminal.terminal.programs.files.modes import parse_mode
 from echo_terminal.terminal.terminal import USER
@@ -124,6 +125,8 @@ class Search:
             return lambda found: self.put(self.facts.formatted(found, text))
         if word == "-samefile":
             return self._same(text)
+        if word == "-newermt":
+            return self._written_after(text)
         if word == "-newer":
             meta = self.call.stat(self.call.path(text))
             if meta is None:
@@ -153,6 +156,15 @@ class Search:
         if sign:
             return lambda found: value(found) > number if sign == "+" else value(found) < number
         return lambda found: value(found) == number
+
+    def _written_after(self, text: str) -> Test:
+        try:
+            then = parse_date(text)
+        except (ValueError, OverflowError):
+            raise UsageError(
+                f"I cannot figure out how to interpret {quote(text)} as a date or time", hint=False
+            ) from None
+        return lambda found: self.facts.time(found) > then
 
     def _same(self, text: str) -> Test:
         meta = self.call.lstat(self.call.path(text))

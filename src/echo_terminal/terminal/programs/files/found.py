@@ -13,7 +13,7 @@ from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.limits import narrow
 from echo_terminal.terminal.terminal import CLOCK, USER
 
-KIND = {"directory": "d", "symlink": "l", "file": "f"}
+KIND = {"directory": "d", "symlink": "l", "file": "f", "fifo": "p"}
 ESCAPES = {"n": "\n", "t": "\t", "0": "\0", "\\": "\\", "a": "\a", "r": "\r", "f": "\f", "v": "\v", "b": "\b"}
 
 

@@ -51,6 +51,8 @@ def _kind(call: Call, word: str) -> str:
     path = call.path(word)
     if meta.kind == "directory":
         return "directory"
+    if meta.kind == "fifo":
+        return "fifo (named pipe)"
     if meta.kind == "symlink":
         broken = "" if call.stat(path) is not None else "broken "
         return f"{broken}symbolic link to {call.fs.read_link(path)}"

@@ -257,9 +257,9 @@ def _sorted(call: Call, style: Style, items: list[Item]) -> list[Item]:
         return items
     items = sorted(items, key=lambda i: i.name.encode())
     if style.sort == "S":
-        items.sort(key=lambda i: -i.meta.size)
+        items.sort(key=lambda i: -_size(call, i))
     elif style.sort == "t":
-        items.sort(key=lambda i: -call.clock.order(i.meta.modified))
+        items.sort(key=lambda i: call.clock.order(i.meta.modified), reverse=True)
     elif style.sort == "X":
         items.sort(key=lambda i: os.path.splitext(i.name)[1].encode() if "." in i.name else b"")
     elif style.sort == "v":
@@ -287,6 +287,8 @@ def _shown(style: Style, item: Item) -> str:
         return name + "/"
     if style.mark in ("F", "file-type") and kind == "symlink" and style.layout != "l":
         return name + "@"
+    if style.mark in ("F", "file-type") and kind == "fifo":
+        return name + "|"
     return name + "*" if style.mark == "F" and kind == "file" and item.meta.mode & 0o111 else name
 
 
@@ -318,6 +320,10 @@ def _print(call: Call, style: Style, items: list[Item]) -> None:
 
 def _inode(item: Item) -> int:
     return 2 + sum(ord(c) * (n + 1) for n, c in enumerate(item.path)) % 1_000_000
+
+
+def _size(call: Call, item: Item) -> int:
+    return folder_size(len(call.children(item.path))) if item.meta.kind == "directory" else item.meta.size
 
 
 def _print_long(call: Call, style: Style, items: list[Item]) -> None:

@@ -121,12 +121,19 @@ def rmdir(call: Call) -> None:
 
 def rm(call: Call) -> None:
     """Remove files and trees."""
-    found, words = options(
-        call,
-        "dfiIrRv",
-        ["force", "recursive", "verbose", "dir", "interactive=", "one-file-system", "no-preserve-root",
-         "preserve-root"],
-    )  # fmt: skip
+    try:
+        found, words = options(
+            call,
+            "dfiIrRv",
+            ["force", "recursive", "verbose", "dir", "interactive=", "one-file-system", "no-preserve-root",
+             "preserve-root"],
+        )  # fmt: skip
+    except UsageError as error:
+        named = (
+            word for word in call.argv if word[:1] == "-" != word and call.lstat(call.path(word)) is not None
+        )
+        tries = [f"\nTry 'rm ./{word}' to remove the file {quote(word)}." for word in named]
+        raise UsageError(f"{error.message}{''.join(tries[:1])}", error.code) from None
     names = {option for option, _ in found}
     force = bool(names & {"-f", "--force"})
     tree = bool(names & {"-r", "-R", "--recursive"})
@@ -152,7 +159,7 @@ def rm(call: Call) -> None:
             call.fail(f"cannot remove {quote(word)}: {refusal(call, call.path(word))}")
         elif "-i" in names or (not force and not meta.writable and not _yes(call)):
             kind = "regular empty file" if meta.size == 0 else "regular file"
-            kind = {"symlink": "symbolic link", "directory": "directory"}.get(meta.kind, kind)
+            kind = {"symlink": "symbolic link", "directory": "directory", "fifo": "fifo"}.get(meta.kind, kind)
             if "-i" in names:
                 call.err.append(f"rm: remove {kind} {quote(word)}? ")
                 answer, _, call.stdin = call.stdin.partition("\n")

@@ -105,6 +105,7 @@ def _chmod(call: Call, word: str, mode_word: str, names: set[str]) -> None:
         return
     new = parse_mode(mode_word, meta.mode, folder=meta.kind == "directory")
     assert new is not None
+    call.clock.modes.pop(path, None)
     if new != meta.mode:
         call.fs.chmod(path, new)
     before, after = (f"{m:04o} ({mode_text(m, 'file')[1:]})" for m in (meta.mode, new))

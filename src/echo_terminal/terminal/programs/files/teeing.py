@@ -14,7 +14,7 @@ def tee(call: Call) -> None:
     found, words = options(call, "aip", ["append", "ignore-interrupts", "output-error=?"])
     add = any(option in ("-a", "--append") for option, _ in found)
     call.out.append(call.stdin)
-    data = call.stdin.encode()
+    data = call.given
     for word in words:
         path = call.path(word)
         old = call.stat(path) if word else None
@@ -33,3 +33,5 @@ def tee(call: Call) -> None:
             call.fail(f"{word}: {reason}" if word else f"'': {reason}")
         elif path not in ("/dev/null", "/dev/stdout"):
             (call.fs.append_file if add and old is not None else call.fs.write_file)(path, data)
+            if old is not None and not add and not path.startswith("/dev/"):
+                call.fs.chmod(path, old.mode)

@@ -24,7 +24,7 @@ _NUMBERS = {"p": "strip count", "F": "fuzz factor"}
 
 def patch(call: Call) -> None:
     """Apply the diffs of a patch to files; code 1 where hunks fail, 2 on trouble."""
-    found, words = options(call, "p:Ri:o:bz:B:tfNsF:d:Elr:ucn", list(_LONG), code=2)
+    found, words = options(call, "p:Ri:o:bz:B:tfNsF:d:Elr:ucnx:", list(_LONG), code=2)
     names = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
     style = Style({})
     try:

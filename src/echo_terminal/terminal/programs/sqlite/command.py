@@ -25,15 +25,16 @@ from echo_terminal.terminal.terminal import CLOCK
 
 BYTES = 64 << 20
 VERSION = "3.40.1 2022-12-28 14:03:47 df5c253c0b3dd24916e4ec7cf77d3db5294cc9fd45ae7b9c5e82ad8197f3alt1"
+NUMBER = (3_040_001).to_bytes(4, "big")  # the same, as a file tells which version wrote it
 CELLS = 2_000_000  # values that one statement may give
 
 
-def program(limits: Limits) -> Callable[[Call], None]:
-    """The program ``sqlite3`` within ``limits``."""
-    return lambda call: sqlite(call, limits)
+def program(limits: Limits, numbers: random.Random) -> Callable[[Call], None]:
+    """The program ``sqlite3`` within ``limits``, its random numbers from ``numbers``."""
+    return lambda call: sqlite(call, limits, numbers)
 
 
-def sqlite(call: Call, limits: Limits) -> None:
+def sqlite(call: Call, limits: Limits, numbers: random.Random) -> None:
     """Run SQL and the commonest dot-commands.
 
     Raises:
@@ -41,10 +42,16 @@ def sqlite(call: Call, limits: Limits) -> None:
     """
     screen, words = Screen(), list(call.argv)
     first: list[str] = []
-    while words and words[0].startswith("-"):
-        word = words.pop(0).lstrip("-")
+    operands: list[str] = []
+    fixed = False  # may nothing be written?
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-"):
+            operands.append(word)
+            continue
+        word = word.lstrip("-")
         if word in ("header", "noheader"):
-            screen.header = word == "header"
+            screen.header, screen.asked = word == "header", True
         elif word in SHOWN:
             screen.choose(word)
         elif word == "separator" and words:
@@ -57,11 +64,13 @@ def sqlite(call: Call, limits: Limits) -> None:
         elif word == "version":
             call.line(VERSION)
             return
-        elif word not in ("bail", "batch", "readonly"):
+        elif word == "readonly":
+            fixed = True
+        elif word not in ("bail", "batch"):
             call.err.append(f"sqlite3: Error: unknown option: -{word}\nUse -help for a list of options.\n")
             call.code = 1
             return
-    name, *inputs = words or [":memory:"]
+    name, *inputs = operands or [":memory:"]
     database = sqlite3.connect(":memory:", isolation_level=None)
     path = call.path(name)
     stored = b""
@@ -75,19 +84,20 @@ def sqlite(call: Call, limits: Limits) -> None:
         database.deserialize(stored) if stored else None
     database.execute(f"pragma hard_heap_limit={BYTES}")
     database.set_progress_handler(lambda: int(time.monotonic() > limits.until), 10_000)
+    database.execute(f"pragma query_only={fixed:d}")
     database.set_authorizer(_allow)
-    _stand_still(database)
+    _stand_still(database, numbers)
     script = bool(inputs)
     for text in [*first, *(inputs or [call.stdin])]:
         if not _run_text(call, database, screen, text, script, limits):
             break
-    call.out.extend(screen.lines)
+    screen.send(call)
     if name != ":memory:":
         empty = database.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
         if stored or not empty:
             content = database.serialize()
             if content != stored:
-                call.fs.write_file(path, content)
+                call.fs.write_file(path, content[:96] + NUMBER + content[100:])
     database.close()
 
 
@@ -96,9 +106,13 @@ def _closed(call: Call, path: str) -> bool:
     return bool(refusal(call, path)) or not call.is_folder(posixpath.dirname(path))
 
 
-def _stand_still(database: sqlite3.Connection) -> None:
-    """Random numbers of one seed, and the time of the episode where the functions of SQLite would look at a clock."""
-    numbers, plain = random.Random(0), sqlite3.connect(":memory:")
+def _stand_still(database: sqlite3.Connection, numbers: random.Random) -> None:
+    """Random numbers and the time of the episode where the functions of SQLite would ask the machine, and one version.
+
+    Its time zone is UTC, so that ``localtime`` changes nothing."""
+    plain = sqlite3.connect(":memory:")
+    database.create_function("sqlite_version", 0, lambda: VERSION.split()[0], deterministic=True)
+    database.create_function("sqlite_source_id", 0, lambda: VERSION.split(" ", 1)[1], deterministic=True)
     database.create_function("random", 0, lambda: numbers.getrandbits(63))
     database.create_function(
         "randomblob", 1, lambda size: numbers.randbytes(min(max(1, int(size or 0)), BYTES))
@@ -112,6 +126,9 @@ def _stand_still(database: sqlite3.Connection) -> None:
             values = list(given) if len(given) > place else [*given, now]
             if isinstance(word := values[place], str) and word.lower() == "now":
                 values[place] = now
+            values[place + 1 :] = [
+                v for v in values[place + 1 :] if str(v).lower() not in ("localtime", "utc")
+            ]
             row = plain.execute(f"select {name}({','.join('?' * len(values))})", values).fetchone()
             found: object = row[0]
             return found
@@ -192,7 +209,11 @@ def _statement(
             call.err.append(f"{kind} error near line {line}: {error}{code}\n{arrow if not code else ''}")
         return False
     if names:
-        screen.show(names, rows)
+        plan = re.match(r"\s*explain\s+query\s+plan\b", text, re.I) is not None
+        screen.show_plan(rows) if plan else screen.show(names, rows)
+    if screen.once and line is not None:
+        screen.send(call)
+        screen.file, screen.once = "", False
     return True
 
 
@@ -209,7 +230,7 @@ def _rows(cursor: sqlite3.Cursor, limits: Limits) -> list[tuple[object, ...]]:
 
 def _complain(call: Call, error: Exception, arrow: str) -> int:
     code = getattr(error, "sqlite_errorcode", 1) & 0xFF
-    if code == sqlite3.SQLITE_CONSTRAINT:
+    if code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_READONLY):
         call.err.append(f"Error: stepping, {error} ({code})\n")
         return code
     call.err.append(f"Error: in prepare, {str(error).replace(chr(10), '')}\n{arrow}")
@@ -220,9 +241,11 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, li
     words = [a or b or c for a, b, c in re.findall(r"\"([^\"]*)\"|'([^']*)'|(\S+)", line)]
     name, *rest = words
     if name in (".header", ".headers"):
-        screen.header = rest[:1] == ["on"]
+        screen.header, screen.asked = rest[:1] == ["on"], True
     elif name == ".mode" and rest and rest[0] in MODES.split():
         screen.choose(rest[0])
+        screen.header = screen.header or (rest[0] == "column" and not screen.asked)
+        screen.table = rest[1] if rest[1:] else "table"
     elif name == ".mode" and rest:
         call.err.append(f"Error: mode should be one of: {MODES}\n")
         call.code = 1
@@ -244,7 +267,8 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, li
         sql = "select name from sqlite_schema where type in ('table','view') and name not like 'sqlite_%' order by 1"
         found = [row[0] for row in database.execute(sql)]
         width = max(map(len, found), default=0)
-        screen.lines.extend(["  ".join(n.ljust(width) for n in found).rstrip(" ") + "\n"] if found else [])
+        high = -(-len(found) // max(1, 80 // (width + 2)))
+        screen.lines.extend("  ".join(n.ljust(width) for n in found[k::high]) + "\n" for k in range(high))
     elif name == ".schema":
         sql = "select sql from sqlite_schema where sql is not null and name not like 'sqlite_%'"
         wanted = [row[0] for row in database.execute(sql)]
@@ -256,9 +280,17 @@ def _dot(call: Call, database: sqlite3.Connection, screen: Screen, line: str, li
         known = [re.sub(r"^CREATE TABLE (?=['\"])", "CREATE TABLE IF NOT EXISTS ", text) for text in wanted]
         screen.lines.extend(f"{text};\n" for text in known if pattern is None or pattern.search(text))
     elif name == ".import" and len(rest) > 1:
-        _import(call, database, screen, *rest[-2:], comma="--csv" in rest)
+        skip = rest[rest.index("--skip") + 1] if "--skip" in rest[:-2] else "0"
+        _import(call, database, screen, *rest[-2:], comma="--csv" in rest, skip=int(skip))
     elif name == ".dump":
         screen.lines.extend(["PRAGMA foreign_keys=OFF;\n", *(_plain(text) for text in database.iterdump())])
+    elif name in (".output", ".once"):
+        screen.send(call)
+        screen.file, screen.once = "" if rest[:1] in ([], ["stdout"]) else rest[0], name == ".once"
+        if screen.file:
+            call.fs.write_file(call.path(screen.file), b"")
+    elif name == ".width":
+        screen.widths = [int(word) for word in rest if re.fullmatch(r"-?\d+", word)]
     elif name not in (".quit", ".exit", ".print"):
         call.err.append(
             f'Error: unknown command or invalid arguments:  "{name[1:]}". Enter ".help" for help\n'
@@ -274,7 +306,14 @@ def _plain(text: str) -> str:
 
 
 def _import(
-    call: Call, database: sqlite3.Connection, screen: Screen, file: str, table: str, *, comma: bool
+    call: Call,
+    database: sqlite3.Connection,
+    screen: Screen,
+    file: str,
+    table: str,
+    *,
+    comma: bool,
+    skip: int,
 ) -> None:
     if call.stat(call.path(file)) is None:
         call.err.append(f'Error: cannot open "{file}"\n')
@@ -282,12 +321,22 @@ def _import(
         return
     text = call.fs.read_file(call.path(file)).decode("utf-8", "replace")
     delimiter = screen.separator if len(screen.separator) == 1 and not comma else ","
-    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    rows, lines = [], [0]  # and how many lines the rows before have taken
+    for row in reader:
+        rows.append(row)
+        lines.append(reader.line_num)
+    del rows[:skip]
     quoted = table.replace('"', '""')
     known = database.execute("select 1 from sqlite_schema where name=?", [table]).fetchone()
     if known is None and rows:
         names = ['"' + name.replace('"', '""') + '" TEXT' for name in rows.pop(0)]
         columns = ",\n ".join(", ".join(names[n : n + 4]) for n in range(0, len(names), 4))
         database.execute(f'CREATE TABLE "{quoted}"(\n{columns})')
-    for row in rows:
-        database.execute(f'insert into "{quoted}" values({",".join("?" * len(row))})', row)
+    wanted = len(database.execute(f'select * from "{quoted}" limit 0').description)
+    for line, row in zip(lines[-len(rows) - 1 :], rows, strict=False):
+        if len(row) != wanted:
+            what = "extras ignored" if len(row) > wanted else "filling the rest with NULL"
+            call.err.append(f"{file}:{line + 1}: expected {wanted} columns but found {len(row)} - {what}\n")
+        values = [*row, *[None] * wanted][:wanted]
+        database.execute(f'insert into "{quoted}" values({",".join("?" * wanted)})', values)

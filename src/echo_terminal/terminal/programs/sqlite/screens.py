@@ -8,6 +8,9 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from echo_terminal.terminal.programs.call import Call
 
 MODES = "ascii box column csv html insert json line list markdown qbox quote table tabs tcl"
 SHOWN = ("box", "column", "csv", "html", "json", "line", "list", "markdown", "quote", "table", "tabs")
@@ -27,13 +30,26 @@ class Screen:
     mode: str = "list"
     separator: str = "|"
     header: bool = False
+    asked: bool = False  # was it asked for a header, or none?
     null: str = ""
+    table: str = "table"  # of the mode ``insert``
+    widths: list[int] = field(default_factory=list)  # of columns; 0: as wide as it needs, less: to the right
+    file: str = ""  # where the lines go; empty: to standard output
+    once: bool = False  # those of one statement alone?
     lines: list[str] = field(default_factory=list)
+
+    def send(self, call: Call) -> None:
+        """Write the lines so far where they belong."""
+        if self.file:
+            call.fs.append_file(call.path(self.file), "".join(self.lines).encode())
+        else:
+            call.out.extend(self.lines)
+        self.lines.clear()
 
     def choose(self, mode: str) -> None:
         """Take one of ``SHOWN``."""
         self.mode = {"tabs": "list"}.get(mode, mode)
-        self.separator = {"tabs": "\t", "csv": ",", "quote": ","}.get(mode, self.separator)
+        self.separator = {"tabs": "\t", "csv": ",", "quote": ",", "list": "|"}.get(mode, self.separator)
 
     def text(self, value: object) -> str:
         """A value as it is printed."""
@@ -55,6 +71,12 @@ class Screen:
         elif self.mode == "csv":
             head: list[Sequence[object]] = [names] if self.header and rows else []
             self.lines.extend(",".join(self._csv(value) for value in row) + "\r\n" for row in [*head, *rows])
+        elif self.mode == "insert":
+            named = f"({','.join(map(_name, names))})" if self.header else ""
+            self.lines.extend(
+                f"INSERT INTO {_name(self.table)}{named} VALUES({','.join(map(_literal, row))});\n"
+                for row in rows
+            )
         elif self.mode == "line":
             width = max(5, *(len(name) for name in names))
             blocks = [
@@ -62,11 +84,20 @@ class Screen:
             ]
             self.lines.append("\n".join(blocks))
         elif self.mode == "column" and cells:
-            wide = [max(len(row[n]) for row in [names, *cells]) for n in range(len(names))]
+            asked = [*self.widths, *[0] * len(names)]
+            wide = [abs(asked[n]) or max(len(row[n]) for row in [names, *cells]) for n in range(len(names))]
             table = [names, ["-" * w for w in wide], *cells] if self.header else cells
-            self.lines.extend(
-                "  ".join(c.ljust(w) for c, w in zip(row, wide, strict=True)) + "\n" for row in table
-            )
+            broken = any(len(c) > w for row in cells for c, w in zip(row, wide, strict=True))
+            for number, row in enumerate(table):
+                if broken and number > len(table) - len(cells):
+                    self.lines.append("\n")
+                pieces = [[c[k : k + w] for k in range(0, len(c), w)] for c, w in zip(row, wide, strict=True)]
+                for part in zip_longest(*pieces, fillvalue=""):
+                    padded = [
+                        c.rjust(w) if way < 0 else c.ljust(w)
+                        for c, w, way in zip(part, wide, asked, strict=False)
+                    ]
+                    self.lines.append("  ".join(padded) + "\n")
         elif self.mode in _LINES:
             self._framed(names, cells)
         elif self.mode == "html":
@@ -80,6 +111,19 @@ class Screen:
                 names = [_literal(name) for name in names]
             table = [names, *cells] if self.header and rows else cells
             self.lines.extend(self.separator.join(row) + "\n" for row in table)
+
+    def show_plan(self, rows: Rows) -> None:
+        """Add the tree of ``EXPLAIN QUERY PLAN`` (rows: number, number above, 0, text)."""
+        self.lines.append("QUERY PLAN\n")
+
+        def below(above: object, lead: str) -> None:
+            inside = [row for row in rows if row[1] == above]
+            for row in inside:
+                last = row is inside[-1]
+                self.lines.append(f"{lead}{'`' if last else '|'}--{row[3]}\n")
+                below(row[0], f"{lead}{' ' if last else '|'}  ")
+
+        below(0, "")
 
     def _json(self, names: list[str], rows: Rows) -> None:
         items = [
@@ -117,6 +161,16 @@ class Screen:
                 for n, w in zip(names, wide, strict=True)]  # fmt: skip
         body = [line([c.ljust(w) for c, w in zip(row, wide, strict=True)]) for row in cells]
         self.lines.extend([rule(0), line(head), rule(1), *body, rule(2)])
+
+
+def _name(name: str) -> str:
+    """The name of a table or column, in quotes where it is no plain word."""
+    plain = re.fullmatch(r"[A-Za-z_]\w*", name) is not None and name.lower() not in (
+        "table",
+        "group",
+        "order",
+    )
+    return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 def _literal(value: object) -> str:

@@ -16,7 +16,7 @@ _PRINTED = bytes(range(32, 127))
 def content(call: Call, word: str) -> bytes | str:
     """What a word's file or standard input holds; the error text where it cannot be read."""
     if word == "-":
-        return call.stdin.encode()
+        return call.given
     meta = call.stat(call.path(word)) if word else None
     if meta is None or (word.endswith("/") and meta.kind != "directory"):
         return (
@@ -49,7 +49,7 @@ def wc(call: Call) -> None:
             if text != "Is a directory":
                 continue
             text = b""
-        counts = _counts(text, kinds, piped=word == "-")
+        counts = _counts(text, kinds, piped=word == "-" and not call.bytewise)
         for kind, count in counts.items():
             totals[kind] = max(totals[kind], count) if kind == "L" else totals[kind] + count
         name = "" if word == "-" and not words else f" {word}"
@@ -140,7 +140,7 @@ def cut(call: Call) -> None:
             done = (
                 (output or b"").join(line[a - 1 : b] for a, b in ranges if a <= len(line)) for line in lines
             )
-        call.out.append(b"".join(line + end for line in done).decode("utf-8", "replace"))
+        call.write(b"".join(line + end for line in done))
 
 
 def _fields(

@@ -1,59 +1,47 @@
-"""``diff`` after GNU diffutils 3.8: normal, unified, context and side-by-side output, folders."""
+"""``diff`` and ``sdiff`` after GNU diffutils 3.8: their words, files and folders."""
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
-from dataclasses import dataclass
 
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, Meta, UsageError, options
-from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.limits import narrow
 from echo_terminal.terminal.programs.patterns import all_match
-from echo_terminal.terminal.programs.text.edits import Hunk, hunks
+from echo_terminal.terminal.programs.text import diff_formats
+from echo_terminal.terminal.programs.text.diff_output import Side, Style, show, side_by_side
+from echo_terminal.terminal.programs.text.edits import hunks
 
 LONG = (
     "brief report-identical-files recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines "
     "ignore-trailing-space unified=? context=? side-by-side width= new-file text normal strip-trailing-cr label= "
-    "exclude= suppress-common-lines color=? expand-tabs minimal speed-large-files ed rcs ignore-matching-lines="
+    "exclude= suppress-common-lines color=? expand-tabs minimal speed-large-files ed rcs ignore-matching-lines= "
+    "left-column from-file= to-file= ignore-tab-expansion show-function-line= show-c-function ifdef= initial-tab "
+    "tabsize= horizon-lines= no-dereference starting-file="
+).split() + [f"{name}=" for name in diff_formats.NAMES]
+_FUNCTION = r"^[a-zA-Z$_]"  # a line of -p
+_COLOURED = re.compile(r"(?P<name>diff |\+\+\+ |--- )|(?P<place>@@|\d)|(?P<old>[<-](?!--$))|(?P<new>[>+])")
+_COLOURS = {"name": "1", "place": "36", "old": "31", "new": "32"}
+SDIFF_LONG = (
+    "suppress-common-lines width= left-column ignore-all-space ignore-space-change ignore-blank-lines ignore-case "
+    "ignore-tab-expansion expand-tabs text minimal speed-large-files output= strip-trailing-cr"
 ).split()
+_SDIFF = {"-s": "--suppress-common-lines", "-l": "--left-column", "-w": "-W", "-W": "-w"}
 LETTERS = {
     "brief": "q", "report-identical-files": "s", "recursive": "r", "ignore-case": "i", "ignore-all-space": "w",
     "ignore-space-change": "b", "ignore-blank-lines": "B", "ignore-trailing-space": "Z", "side-by-side": "y",
-    "new-file": "N", "text": "a", "strip-trailing-cr": "R",
+    "new-file": "N", "text": "a", "strip-trailing-cr": "R", "expand-tabs": "t", "ignore-tab-expansion": "E",
 }  # fmt: skip
-NO_NEWLINE = "\\ No newline at end of file"
-
-
-@dataclass(frozen=True)
-class Style:
-    """The options of one call."""
-
-    letters: str
-    form: str  # normal, u, c, y, e, n
-    context: int
-    width: int
-    labels: tuple[str, ...]
-    words: str  # the options as typed, for the headings of folders
-    ignored: str = ""  # changes all of whose lines match do not count
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of two files: its name as shown, its lines, whether the last ends in a newline, its time."""
-
-    name: str
-    lines: list[str]
-    ended: bool
-    time: float
 
 
 def diff(call: Call) -> None:
     """Compare files line by line."""
     typed = [word for word in call.argv if word.startswith("-") and word != "-"]
-    call.argv = [re.sub(r"^-([a-zA-Z]*?)[uU](\d+)$", r"-\1U\2", word) for word in call.argv]
-    found, words = options(call, "qsriwbBZyNatuU:cC:W:L:x:dpenI:", LONG, code=2)
+    call.argv = [re.sub(r"^-([a-zA-Z]*?)[uU](\d+)([a-zA-Z]*)$", r"-\1\3U\2", word) for word in call.argv]
+    found, words = options(call, "qsriwbBZyNatuU:cC:W:L:x:dpenI:EF:D:THPS:", LONG, code=2)
     letters, form, context, width, labels, ignored = "", "normal", 3, 130, [], ""
+    function, formats, named, left_out, colours = "", {}, {}, [], False
     for option, value in found:
         name = option.lstrip("-")
         if name in ("u", "U", "unified", "c", "C", "context"):
@@ -72,16 +60,71 @@ def diff(call: Call) -> None:
             form = "n" if name in ("n", "rcs") else "e"
         elif name in ("I", "ignore-matching-lines"):
             ignored = value if not ignored else f"{ignored}|{value}"
+        elif name in ("x", "exclude"):
+            left_out.append(value)
+        elif name in ("p", "show-c-function", "F", "show-function-line"):
+            function, form = value or _FUNCTION, "c" if form == "normal" else form
+        elif name in ("D", "ifdef"):
+            formats.update(diff_formats.of_ifdef(value))
+        elif name in diff_formats.NAMES:
+            formats[name] = value
+        elif name in ("from-file", "to-file"):
+            named[name] = value
+        elif name == "color":
+            if value not in ("", "always", "never", "auto"):
+                raise UsageError(f"invalid color '{value}'", 2)
+            colours = value == "always"
         else:
             letters += LETTERS.get(name, name if len(name) == 1 else "")
     if "y" in letters:
         form = "y"
+    said = " ".join(["diff", *typed])
+    style = Style(
+        letters, form, context, width, tuple(labels), said, ignored, tuple(left_out), function, formats
+    )
+    for place, word in named.items():
+        for other in words:
+            _pair(call, style, *((word, other) if place == "from-file" else (other, word)))
+    if named:
+        return
     if len(words) < 2:
         raise UsageError(f"missing operand after '{words[0] if words else 'diff'}'", 2)
     if len(words) > 2:
         raise UsageError(f"extra operand '{words[2]}'", 2)
-    style = Style(letters, form, context, width, tuple(labels), " ".join(["diff", *typed]), ignored)
-    left, right = words
+    _pair(call, style, *words)
+    if colours and form in ("normal", "u"):
+        call.out = [_coloured(line) for line in "".join(call.out).splitlines(keepends=True)]
+
+
+def _coloured(line: str) -> str:
+    kind = _COLOURED.match(line)
+    if kind is None or kind.lastgroup is None:
+        return line
+    end = "\n" if line.endswith("\n") else ""
+    return f"\x1b[{_COLOURS[kind.lastgroup]}m{line.removesuffix(end)}\x1b[0m{end}"
+
+
+def sdiff(call: Call) -> None:
+    """Show files side by side."""
+    found, words = options(call, "sw:lWbBEitadHo:", SDIFF_LONG, code=2)
+    if any(option in ("-o", "--output") for option, _ in found):
+        return  # it asks
+    if len(words) < 2:
+        raise UsageError(f"missing operand after '{words[0] if words else 'sdiff'}'", 2)
+    if len(words) > 2:
+        raise UsageError(f"extra operand '{words[2]}'", 2)
+    call.name = "diff"
+    call.argv = [
+        "-y",
+        *(part for option, value in found for part in (_SDIFF.get(option, option), value) if part),
+        "--",
+    ]
+    call.argv += words
+    diff(call)
+
+
+def _pair(call: Call, style: Style, left: str, right: str) -> None:
+    words = (left, right)
     metas = [_meta(call, word) for word in words]
     if all(m is not None and m.kind == "directory" for m in metas):
         call.code = max(call.code, _folders(call, style, left, right))
@@ -130,6 +173,8 @@ def _folders(call: Call, style: Style, left: str, right: str) -> int:
     ours, theirs = call.children(call.path(left)), call.children(call.path(right))
     code = 0
     for name in sorted({*ours, *theirs}, key=str.encode):
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in style.left_out):
+            continue
         pair = [posixpath.join(folder, name) for folder in (left, right)]
         kinds = [call.stat(call.path(word)) for word in pair]
         if (name not in ours or name not in theirs) and "N" not in style.letters:
@@ -164,6 +209,8 @@ def _key(style: Style, line: str) -> str:
         line = re.sub(r"\s+", " ", line).rstrip()
     elif "Z" in style.letters:
         line = line.rstrip()
+    if "E" in style.letters:
+        line = line.expandtabs()
     return line.lower() if "i" in style.letters else line
 
 
@@ -183,8 +230,10 @@ def _files(call: Call, style: Style, left: Side, right: Side, heading: str) -> i
     if not changes:
         if "s" in style.letters:
             call.line(f"Files {left.name} and {right.name} are identical")
-        if style.form == "y":
-            _side_by_side(call, style, left, right, changes)
+        if style.formats:
+            diff_formats.show(call, style.formats, left, right, changes)
+        elif style.form == "y":
+            side_by_side(call, style, left, right, changes)
         return 0
     if "q" in style.letters:
         call.line(f"Files {left.name} and {right.name} differ")
@@ -194,155 +243,8 @@ def _files(call: Call, style: Style, left: Side, right: Side, heading: str) -> i
         return 1
     if heading:
         call.line(heading)
-    if style.form == "normal":
-        _normal(call, left, right, changes)
-    elif style.form in "en":
-        _script(call, style.form, right, changes)
-    elif style.form == "y":
-        _side_by_side(call, style, left, right, changes)
+    if style.formats:
+        diff_formats.show(call, style.formats, left, right, changes)
     else:
-        _grouped(call, style, left, right, changes)
+        show(call, style, left, right, changes)
     return 1
-
-
-def _lines(call: Call, side: Side, start: int, end: int, mark: str) -> None:
-    for number in range(start, end):
-        call.line(f"{mark}{side.lines[number]}")
-        if number == len(side.lines) - 1 and not side.ended:
-            call.line(NO_NEWLINE)
-
-
-def _span(start: int, end: int) -> str:
-    return f"{start + 1},{end}" if end - start > 1 else str(end if end == start else start + 1)
-
-
-def _normal(call: Call, left: Side, right: Side, changes: list[Hunk]) -> None:
-    for h in changes:
-        letter = "a" if h.a == h.b else "d" if h.c == h.d else "c"
-        call.line(f"{_span(h.a, h.b)}{letter}{_span(h.c, h.d)}")
-        _lines(call, left, h.a, h.b, "< ")
-        if letter == "c":
-            call.line("---")
-        _lines(call, right, h.c, h.d, "> ")
-
-
-def _script(call: Call, form: str, right: Side, changes: list[Hunk]) -> None:
-    """A script for ``ed`` (from the last change to the first) or for RCS."""
-    for h in reversed(changes) if form == "e" else changes:
-        lines = right.lines[h.c : h.d]
-        if form == "n":
-            if h.b > h.a:
-                call.line(f"d{h.a + 1} {h.b - h.a}")
-            if lines:
-                call.line(f"a{h.b} {len(lines)}")
-        else:
-            call.line(_span(h.a, h.b) + ("a" if h.a == h.b else "c" if lines else "d"))
-        if lines:
-            call.out += [f"{line}\n" for line in lines]
-            if form == "e":
-                call.line(".")
-
-
-def _groups(changes: list[Hunk], context: int) -> list[list[Hunk]]:
-    groups: list[list[Hunk]] = []
-    for h in changes:
-        if groups and h.a - groups[-1][-1].b <= 2 * context:
-            groups[-1].append(h)
-        else:
-            groups.append([h])
-    return groups
-
-
-def _grouped(call: Call, style: Style, left: Side, right: Side, changes: list[Hunk]) -> None:
-    marks = ("---", "+++") if style.form == "u" else ("***", "---")
-    form = "%Y-%m-%d %H:%M:%S.%N %z" if style.form == "u" else "%a %b %e %H:%M:%S %Y"
-    for number, (mark, side) in enumerate(zip(marks, (left, right), strict=True)):
-        label = style.labels[number] if number < len(style.labels) else ""
-        call.line(f"{mark} " + (label or f"{side.name}\t{format_time(side.time, form)}"))
-    for group in _groups(changes, style.context):
-        before = min(style.context, group[0].a)
-        after = min(style.context, len(left.lines) - group[-1].b)
-        a, b = group[0].a - before, group[-1].b + after
-        c, d = group[0].c - before, group[-1].d + after
-        if style.form == "u":
-            _unified(call, left, right, group, a, b, c, d)
-        else:
-            _context(call, left, right, group, (a, b, c, d))
-
-
-def _unified(call: Call, left: Side, right: Side, group: list[Hunk], a: int, b: int, c: int, d: int) -> None:
-    def place(start: int, end: int) -> str:
-        count = end - start
-        return f"{start + 1 if count else start}" + (f",{count}" if count != 1 else "")
-
-    call.line(f"@@ -{place(a, b)} +{place(c, d)} @@")
-    at = a
-    for h in group:
-        _lines(call, left, at, h.a, " ")
-        _lines(call, left, h.a, h.b, "-")
-        _lines(call, right, h.c, h.d, "+")
-        at = h.b
-    _lines(call, left, at, b, " ")
-
-
-def _context(
-    call: Call, left: Side, right: Side, group: list[Hunk], spans: tuple[int, int, int, int]
-) -> None:
-    a, b, c, d = spans
-    call.line("***************")
-    call.line(f"*** {_span(a, b)} ****")
-    if any(h.a != h.b for h in group):
-        at = a
-        for h in group:
-            _lines(call, left, at, h.a, "  ")
-            _lines(call, left, h.a, h.b, "- " if h.c == h.d else "! ")
-            at = h.b
-        _lines(call, left, at, b, "  ")
-    call.line(f"--- {_span(c, d)} ----")
-    if any(h.c != h.d for h in group):
-        at = c
-        for h in group:
-            _lines(call, right, at, h.c, "  ")
-            _lines(call, right, h.c, h.d, "+ " if h.a == h.b else "! ")
-            at = h.d
-        _lines(call, right, at, d, "  ")
-
-
-def _side_by_side(call: Call, style: Style, left: Side, right: Side, changes: list[Hunk]) -> None:
-    offset = (style.width // 2 + 5 + style.width % 2) // 8 * 8  # where the right column starts: a tab stop
-    half = max(0, min(offset - 3, style.width - offset))
-    offset = offset if half else style.width
-
-    def row(ours: str | None, mark: str, theirs: str | None) -> None:
-        text = (ours or "").expandtabs()[:half]
-        column = len(text)
-        if mark == " ":
-            if "suppress-common-lines" in style.words:
-                return
-            call.line(text + (_tabs(column, offset) + (theirs or "").expandtabs()[:half] if theirs else ""))
-            return
-        place = (half + offset - 1) // 2
-        line = text + _tabs(column, place) + mark
-        if theirs is not None and mark != "<":
-            line += _tabs(place + 1, offset) + theirs.expandtabs()[:half]
-        call.line(line)
-
-    at = 0
-    for h in changes:
-        for number in range(at, h.a):
-            row(left.lines[number], " ", left.lines[number])
-        both = min(h.b - h.a, h.d - h.c)
-        for number in range(both):
-            row(left.lines[h.a + number], "|", right.lines[h.c + number])
-        for number in range(h.a + both, h.b):
-            row(left.lines[number], "<", None)
-        for number in range(h.c + both, h.d):
-            row(None, ">", right.lines[number])
-        at = h.b
-    for number in range(at, len(left.lines)):
-        row(left.lines[number], " ", left.lines[number])
-
-
-def _tabs(start: int, end: int) -> str:
-    tabs = max(0, end // 8 - start // 8)
-    return "\t" * tabs + " " * (end - (end // 8 * 8 if tabs else start))

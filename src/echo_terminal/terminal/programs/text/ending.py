@@ -9,7 +9,7 @@ from echo_terminal.terminal.programs.call import Call, UsageError, options, quot
 from echo_terminal.terminal.programs.limits import FLOOD, ROOM, TIME, Stopped
 from echo_terminal.terminal.programs.text.columns import content
 from echo_terminal.terminal.programs.text.devices import ZERO, amount_of, as_many
-from echo_terminal.terminal.wording.piping import OWN, bytewise
+from echo_terminal.terminal.wording.piping import BYTEWISE, OWN, bytewise
 from echo_terminal.terminal.wording.words import PLACE
 
 HEAD, TAIL = f"{OWN}head", f"{OWN}tail"
@@ -34,9 +34,8 @@ def own_ends(command: str) -> str:
     """The command with our ``head`` and ``tail`` where bashkit's do something else."""
     if ZERO in command:
         command = _OF_ZEROS.sub(rf"\1{OWN}\2", command)
-    if not bytewise(command):
-        command = _MANY.sub(rf"\1{OWN}\2", command)
-    return _SEVERAL.sub(rf"\1{OWN}\2", _CALL.sub(rf"\1{OWN}\2", command))
+    name = rf"\1{BYTEWISE} {OWN}\2" if bytewise(command) and "|" in command else rf"\1{OWN}\2"
+    return _SEVERAL.sub(name, _CALL.sub(name, _MANY.sub(name, command)))
 
 
 def head(call: Call) -> None:
@@ -102,7 +101,7 @@ def _ends(call: Call, name: str) -> None:
         if word == "-" and not last and units < count and len(data) >= FLOOD:
             raise Stopped(ROOM)  # more than the program behind it wrote
         place = len(data) if count >= units else count if unit == "c" else _after(data, end, count)
-        call.out.append((data[place:] if last else data[:place]).decode("utf-8", "replace"))
+        call.write(data[place:] if last else data[:place])
     if follows:
         if not opened and "-F" not in names and "--retry" not in names:
             call.err.append("tail: no files remaining\n")

@@ -64,10 +64,10 @@ def tr(call: Call) -> None:
     change, removed, squeezed = _tables(
         tuple(sets), "c" in flags or "C" in flags, delete, squeeze, "t" in flags
     )
-    data = call.stdin.encode().translate(change, removed)
+    data = call.given.translate(change, removed)
     if squeezed is not None:
         data = squeezed.sub(rb"\1", data)
-    call.out.append(data.decode("utf-8", "replace"))
+    call.write(data)
 
 
 @functools.lru_cache(256)
