@@ -176,9 +176,7 @@ class VirtualTerminal:
         self._altered, self._deep = self._altered or reading.alters, self._deep or "eval" in command
         self._draw_devices((command.encode("utf-8", "replace"),))
         self._limits.start(timeout)
-        self._modes.before(
-            command, shell.fs(), writes=reading.writes or self._altered, shows=not self._altered
-        )
+        self._modes.before(command, shell, writes=reading.writes or self._altered, shows=not self._altered)
         before, traces = self._cwd, "x" in self._options
         known = virtual_shell.with_line(self._rights.applied(shell, command), line)
         known = lost.hidden(known, self._lost, shell.fs()) if self._lost or "PATH" in known else known
@@ -244,12 +242,12 @@ class VirtualTerminal:
                 code, status = KILLED_EXIT, Status.KILLED
         self._last = ""
         if lone:
-            self._modes.settle(self._open.fs())
+            self._modes.done(shell)
             return stdout, stderr, code, status
         self._state, self._env = self._open.shell_state(), None
         self._cwd = self._state.cwd
         self._lost = lost.of(self._state.env.get("PATH", self._state.variables.get("PATH")))
-        self._modes.after(command, self._state.variables, self._open.fs())
+        self._modes.after(command, self._open, self._state.variables)
         if self._altered:
             self._options = virtual_shell.options(self._state.variables)
             self._traps = {**self._state.traps, **self._exit}

@@ -287,7 +287,7 @@ def within(limits: Limits, program: Program, kept: Modes) -> Program:
     """The program, ended where it reaches a limit: the time of the command, or more than it may make."""
 
     def run(call: Call) -> None:
-        name = call.name
+        name, words = call.name, call.argv
         kept.runs(name, call.fs)
         try:
             with watched(limits):
@@ -300,7 +300,7 @@ def within(limits: Limits, program: Program, kept: Modes) -> Program:
             if "file too large" not in str(error):
                 raise
             limits.reached = call.code = ROOM
-        kept.ran(name, call.fs)
+        kept.ran(name, words, call.fs)
         limits.cut = limits.cut or call.cut
 
     return run

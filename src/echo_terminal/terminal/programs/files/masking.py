@@ -8,9 +8,9 @@ a command. With the usual mask, and where every file has the usual mode or nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from bashkit import BuiltinContext, BuiltinResult, FileSystem
+from bashkit import Bash, BuiltinContext, BuiltinResult, FileSystem
 
 from echo_terminal.terminal.programs.call import Typed
 from echo_terminal.terminal.programs.files.modes import UMASK
@@ -68,19 +68,27 @@ class Modes:
             self._known = frozenset(path for path, _, _ in _paths(fs))
         self.mask, self._writes = mask, True
 
-    def before(self, command: str, fs: FileSystem, *, writes: bool, shows: bool) -> None:
+    def before(self, command: str, shell: Bash, *, writes: bool, shows: bool) -> None:
         """A command begins; may it write a file anew, and does it then show the name of that?"""
         self._writes = writes or self.mask != UMASK
         if not self._writes:
             return
         if self._stale:
-            self.learn(fs)
+            self.learn(shell.fs())
         shows = shows and _SPREADS.search(command) is None
         self._risked = [path for path in self._unusual if not shows or path.rpartition("/")[2] in command]
         self._writes = bool(self._risked) or self.mask != UMASK or _GIVES.search(command) is not None
 
-    def after(self, command: str, variables: Mapping[str, str], fs: FileSystem) -> None:
-        """A command is over, and bashkit's variables tell the mask."""
+    def done(self, shell: Bash) -> None:
+        """A command is over that has not changed the mask."""
+        if self._writes:
+            self.settle(shell.fs())
+
+    def after(self, command: str, shell: Bash, variables: Mapping[str, str]) -> None:
+        """A command is over, and bashkit's variables tell the mask, where it may be another."""
+        if not self._writes and "install" not in command and "umask" not in command:
+            return
+        fs = shell.fs()
         if "install" in command:
             self.learn(fs)
         self.settle(fs)
@@ -92,9 +100,9 @@ class Modes:
         if self._writes and name in _LOOKS:
             self.settle(fs)
 
-    def ran(self, name: str, fs: FileSystem) -> None:
+    def ran(self, name: str, words: Sequence[str], fs: FileSystem) -> None:
         """A program of ours is over."""
-        if name in _SETS or (name in _MOVES and (self._unusual or self._stale)):
+        if name in _SETS or (name in _MOVES and (self._stale or self._meets(words))):
             if self._writes:
                 self.learn(fs)
                 self.settle(fs)
@@ -102,6 +110,11 @@ class Modes:
                 self._stale = True
         elif self._writes and name not in _LOOKS:
             self.settle(fs)
+
+    def _meets(self, words: Sequence[str]) -> bool:
+        """May the words of a program mean a file of an unusual mode?"""
+        named = {word.rstrip("/").rpartition("/")[2] for word in words}
+        return any(not named.isdisjoint((".", "..", *path.split("/"))) for path in self._unusual)
 
     def learn(self, fs: FileSystem) -> None:
         """The modes that files have now are those that they should have."""
