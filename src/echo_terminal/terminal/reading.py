@@ -16,6 +16,7 @@ SHORT = 1000  # characters of a command that is worth remembering
 _LEAVES = frozenset("exit logout exec kill set trap".split())
 _ALTERS = frozenset("function alias eval source exec enable set shopt trap BASH_ALIASES".split())
 _STORES = frozenset("tar zip make".split())  # put times of files into what they make
+_WRITES = frozenset("tee truncate dd tar zip source bash sh umask sqlite3 split".split())
 _LONE = frozenset(
     "cat head tail sort grep egrep fgrep sed awk jq cut wc tr uniq nl rev tac od xxd base64 paste join fold fmt echo "
     "pwd basename dirname stat date diff cmp comm file du ls cp mv rm ln mkdir rmdir chmod touch true false test ["
@@ -28,6 +29,15 @@ _SIMPLE = re.compile(rf"\s*([\w.\[]+)(?![\w.\[])(?:[^;&|`$()<>\n'\"\\]|[<>](?!<)
 _TIMES = re.compile(r"-(?:a|c)?newer|-[mac](?:time|min)\b|-[no]t\b")
 _DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an option, or who knows what
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
+
+
+_STREAMS = re.compile(r"\bexec\s(?:[^;&|\n]*\s)?(?:[012]?[<>]|&>)")
+_STOPS = re.compile(r"\b(?:head|exit|break|read)\b|-\w*[mq]|[\s\d/{;'\"]q\b")
+
+
+def may_stop(command: str) -> bool:
+    """May a program of the command leave the one before it alone with the rest of what it writes?"""
+    return _STOPS.search(command) is not None
 
 
 class Reading(NamedTuple):
@@ -43,6 +53,8 @@ class Reading(NamedTuple):
     nests: bool  # needs a deep stack
     child: bool  # starts background children
     leaves: bool  # may end the shell
+    writes: bool  # may write a file anew
+    streams: bool  # has ``exec`` turn an input or output of the shell elsewhere
 
 
 def read(command: str, *, traces: bool = False) -> Reading:
@@ -66,6 +78,11 @@ def _read(command: str, traces: bool) -> Reading:
         not names.isdisjoint(NESTING) or BY_PATH.search(command) is not None,
         "&" in text and _CHILD.search(text) is not None,
         not names.isdisjoint(_LEAVES),
+        ">" in text
+        or not names.isdisjoint(_WRITES)
+        or ("sort" in names and ("-o" in text or "--o" in text))
+        or ("/" in text and BY_PATH.search(text) is not None),
+        "exec" in names and _STREAMS.search(command) is not None,
     )
 
 

@@ -90,7 +90,7 @@ def opening(seed: int, state: str) -> str:
     """Line that settles a new shell; ``state`` is where it writes its exported variables as it leaves."""
     return (
         "PS1=; PS2=; set +H +o history; unset HISTFILE; umask 022; "
-        f"trap 'builtin export -p >|{state}' EXIT; RANDOM={seed % 32768}\n"
+        f"trap 'builtin export -p >|{state}' EXIT; RANDOM={seed % 32768}; history -c\n"
     )
 
 

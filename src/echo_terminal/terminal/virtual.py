@@ -3,9 +3,9 @@
 A command costs some hundred microseconds. Nothing reaches the host: files, processes and network are the engine's own;
 ``python3`` runs in ``python_sandbox``. Rules of its own, beside the differences listed in ``differences.yaml``:
 
-- A command that starts background children waits for them, and in it ``sleep`` takes no time.
+- A command that starts background children waits for them, and in it ``sleep`` takes no time and ``kill`` finds them.
 - A shell that ends (``exit``, ``set -e``) goes on where it was with the exported variables that it had.
-- Options of ``set`` and aliases last from command to command; traps do not.
+- Options of ``set``, aliases and traps last from command to command; what ``exec`` did to the outputs does not.
 - A program written here runs beside the shell where plain words call it, till a command may change their meaning.
 """
 
@@ -20,39 +20,39 @@ from collections.abc import Iterable, Mapping
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
 from echo_terminal.config import StrictModel
-from echo_terminal.terminal import scripts, state, virtual_tree
+from echo_terminal.terminal import scripts, state, virtual_shell, virtual_tree
+from echo_terminal.terminal import virtual_ends as ends
 from echo_terminal.terminal.deep_stack import on_deep_stack
 from echo_terminal.terminal.normalise import normal_form
 from echo_terminal.terminal.programs import callback, programs
 from echo_terminal.terminal.programs.call import Clock, Typed
 from echo_terminal.terminal.programs.drawing import Draw
-from echo_terminal.terminal.programs.limits import TIME, Limits
-from echo_terminal.terminal.programs.versions import real_versions
-from echo_terminal.terminal.reading import Reading, read
+from echo_terminal.terminal.programs.files.masking import Modes
+from echo_terminal.terminal.programs.limits import Limits
+from echo_terminal.terminal.reading import Reading, may_stop, read
 from echo_terminal.terminal.shell_session import SIGNALLED
-from echo_terminal.terminal.terminal import HOME, KILLED_EXIT, TIMEOUT_EXIT, Entry, File, Observation, Status
+from echo_terminal.terminal.terminal import HOME, KILLED_EXIT, Entry, File, Observation, Status
+from echo_terminal.terminal.virtual_ends import Ended
 from echo_terminal.terminal.virtual_python import PythonProgram
-from echo_terminal.terminal.virtual_shell import forget, new_shell, options, settle
+from echo_terminal.terminal.wording import lost
 from echo_terminal.terminal.wording.context import in_context
-from echo_terminal.terminal.wording.grammar import open_ended, syntax_error, warnings
+from echo_terminal.terminal.wording.grammar import open_ended, warnings
 from echo_terminal.terminal.wording.jq_numbers import with_numbers
 from echo_terminal.terminal.wording.jq_words import of_jq
+from echo_terminal.terminal.wording.listings import LONGEST, real_output
 from echo_terminal.terminal.wording.messages import exit_code, real_messages
 from echo_terminal.terminal.wording.permissions import Rights
 from echo_terminal.terminal.wording.tracing import real_trace
 
 END = "__end_of_command"  # a builtin put behind commands that may end the shell: reached, it did not
 FIRST_LINE, LINES = 3, 2  # as the shells of the other engines count: of a new one, and of each command
-LONGEST = 1 << 16  # characters of output that may hold error texts; a flood holds none that anybody reads
-Ended = tuple[str, str, int, Status]  # how a command did: both outputs, exit code, status
 _FRESH = re.compile(r"\b(?:ba)?sh -c ['\"]")  # bashkit hands the status of the command before to a new shell
 _CARRIED = re.compile(r"\$\{?_\b|PIPESTATUS")  # what the command before leaves, beside its exit code
-_OTHER_LINES = re.compile(r"\(\)|\bfunction\b|>|sh\b|\bsource\b")  # LINENO counts those of a function or file
-_REDIRECTS = re.compile(r"[|>]|\$\(|`")
 
 
 class VirtualParams(StrictModel):
-    """Limits of one episode: bytes of files and of a stream of output, simple commands a call, turns of a loop."""
+    """Limits of one episode: bytes of files (of each at most ``virtual_tree.LARGEST``) and of a stream of output,
+    simple commands a call, turns of a loop. Functions call each other 16 deep. More ends with 137."""
 
     max_bytes: int = 64 << 20
     max_output: int = 4 << 20
@@ -67,17 +67,17 @@ class VirtualTerminal:
 
     def __init__(self, params: VirtualParams | None = None) -> None:
         self.params = params or VirtualParams()
-        self._timeout = 10.0
+        self._timeout, self._line = 10.0, FIRST_LINE
         self._shell: Bash | None = None
-        self._line = FIRST_LINE
         self._sound = False  # did every command of the shell come to an end of its own?
         self._points: list[str] = []  # where files are that are only read
         self._end: int | None = None  # the exit code at ``END``
-        self._clock, self._draw = Clock(), Draw(0)
+        self._clock, self._draw, self._modes = Clock(), Draw(0), Modes()
         self._python = PythonProgram(self._draw.random)
         self._limits = Limits(self.params.max_bytes, self.params.max_commands)
-        self._own = programs(self._clock, self._draw, self._limits)
+        self._own = programs(self._clock, self._draw, self._limits, self._modes)
         self._programs = {**self._own, "python3": callback(self._python, self._clock, files=True)}
+        self._python.applied = self._modes.learn
         me = weakref.proxy(self)  # the shell would keep this object, and itself, for ever
         self._programs[END] = lambda context: me._reached(context)
         self._ran: list[scripts.Ran] = []  # the scripts that the command runs
@@ -91,22 +91,24 @@ class VirtualTerminal:
         """See ``Terminal.reset``.
 
         Raises:
-            ValueError: a path that is not absolute.
+            ValueError: a path that is not absolute, or a file that is too large.
         """
         own, self._fixed = virtual_tree.split(files)
-        self._code, self._line, self._options, self._deep, self._cwd = 0, FIRST_LINE, "", False, HOME
+        self._code, self._options, self._deep, self._cwd, self._lost = 0, "", False, HOME, lost.FOUND
+        self._traps: dict[str, str] = {}
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
         self._state: ShellState | None = None  # of the shell, where it was looked at
         self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
-        self._last = ""  # word of a command that ran beside the shell, and that it does not know
+        self._line, self._last = FIRST_LINE, ""  # word of a command beside the shell, that it does not know
         self._clock.restart()
+        self._modes.restart({p: f.mode for p, f in own.items() if f.mode != 0o644 and f.link is None})
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
         self._python.fixed, self._rights = self._fixed, Rights(own)
         self._shell = self._pristine(virtual_tree.mount_points(self._fixed))
         self._tree = virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
         self._draw_devices(file.content for file in files.values())
-        settle(self._shell, seed)
+        virtual_shell.settle(self._shell, seed)
         self._timed, self._seconds = any(b"SECONDS" in file.content for file in files.values()), 0
         self._clock.ready = time.time()
 
@@ -127,7 +129,9 @@ class VirtualTerminal:
     def _build(self) -> Bash:
         self._sound = True
         most = self.params
-        return new_shell(self._programs, self._timeout, most.max_commands, most.max_loop, most.max_bytes)
+        return virtual_shell.new_shell(
+            self._programs, self._timeout, most.max_commands, most.max_loop, most.max_bytes
+        )
 
     @property
     def _open(self) -> Bash:
@@ -162,21 +166,24 @@ class VirtualTerminal:
             virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
         self._ran.clear()
-        self._altered = self._altered or reading.alters
-        self._deep = self._deep or "eval" in command
+        self._altered, self._deep = self._altered or reading.alters, self._deep or "eval" in command
         self._draw_devices((command.encode("utf-8", "replace"),))
         self._limits.start(timeout)
+        self._modes.before(command, shell, writes=reading.writes or self._altered, shows=not self._altered)
         before, traces = self._cwd, "x" in self._options
         known = with_numbers(self._rights.applied(shell, command), before, shell.fs())
-        if "LINENO" in known and _OTHER_LINES.search(known) is None:
-            known = known.replace("$LINENO", f"$((LINENO+{line - 1}))")
+        known = virtual_shell.with_line(known, line)
+        known = lost.hidden(known, self._lost, shell.fs()) if self._lost or "PATH" in known else known
+        known = virtual_shell.upwards(known, self._cwd, shell.fs()) if "cd .." in known else known
         if known != command or traces:
             reading = read(known, traces=traces)
-        usual = not (self._altered or self._rights.wraps)
+        usual = not (self._altered or self._rights.wraps or self._lost)
         if usual and reading.words and reading.words[0] in self._own:
             stdout, stderr, code, status = self._beside(reading.words)
         else:
             stdout, stderr, code, status = self._inside(command, known, reading, lone=usual and reading.lone)
+        if self._limits.cut and status is Status.OK and not may_stop(command):
+            code, status = KILLED_EXIT, Status.KILLED
         if stderr and len(stderr) <= LONGEST:
             if stderr[:1] == "+" or "\n+" in stderr:
                 stderr = real_trace(stderr, command, on=traces)
@@ -185,12 +192,8 @@ class VirtualTerminal:
             stderr = in_context(stderr, command, self._state or self._open.shell_state(), self._open.fs())
             stderr = of_jq(stderr, command, self._cwd, self._open.fs()) if "jq" in command else stderr
             code = exit_code(stderr, command, code)
-        stderr = warnings(command, line) + stderr
-        self._code = code
-        if len(stdout) <= LONGEST and ("&1" in command or "|&" in command or "&>" in command):
-            stdout = real_messages(stdout, command, (before, self._cwd))
-        elif "--version" in command:
-            stdout = real_versions(stdout)
+        stderr, self._code = warnings(command, line) + stderr, code
+        stdout = real_output(stdout, command, (before, self._cwd))
         shown = normal_form(stdout), normal_form(stderr)
         return Observation(*shown, code, self._cwd, status, time.perf_counter() - started)
 
@@ -204,7 +207,8 @@ class VirtualTerminal:
             result = self._own[name](Typed(name, argv, None, dict(self._env), self._cwd, shell.fs()))
         except Exception as error:  # said as bashkit says it
             result = BuiltinResult("", f"{name}: {type(error).__name__}: {error}", 1)
-        return self._limited(result.stdout, result.stderr, result.exit_code, Status.OK)
+        ended = result.stdout, result.stderr, result.exit_code, Status.OK
+        return ends.limited(ended, self.params.max_output, self._limits)
 
     def _inside(self, command: str, known: str, reading: Reading, *, lone: bool) -> Ended:
         """How a command did in bashkit; ``known``: it, with what must not be opened replaced; ``lone``: it needs no
@@ -232,91 +236,77 @@ class VirtualTerminal:
                 code, status = KILLED_EXIT, Status.KILLED
         self._last = ""
         if lone:
+            self._modes.done(shell)
             return stdout, stderr, code, status
         self._state, self._env = self._open.shell_state(), None
         self._cwd = self._state.cwd
+        self._lost = lost.of(self._state.env.get("PATH", self._state.variables.get("PATH")))
+        self._modes.after(command, self._open, self._state.variables)
         if self._altered:
-            self._options = options(self._state.variables)
+            self._options = virtual_shell.options(self._state.variables)
+            self._traps = {**self._state.traps, **self._exit}
+            if reading.streams:
+                self._rebuild()
         return stdout, stderr, code, status
 
     def _prepare(self, command: str, reading: Reading) -> tuple[str, bool]:
         """What bashkit is given for a command, and whether to watch for the end of the shell."""
-        self._end = None
+        self._end, self._exit = None, {n: text for n, text in self._traps.items() if n == "EXIT"}
+        self._debug = "DEBUG" in self._traps or "DEBUG" in command
         self._timed = self._timed or "SECONDS" in command
-        before = [f"SECONDS={self._seconds}"] if self._timed else []  # no time passes between commands
+        may_end = reading.leaves or "-e" in self._options
         text, after = reading.text, []
+        before = virtual_shell.carried(self._options, self._traps, at_exit=may_end)
+        before += [f"SECONDS={self._seconds}"] if self._timed else []  # no time passes between commands
         for name, function in scripts.FUNCTIONS.items():
             if name in text:
                 self._rights.define(self._open, name, function)
-        if self._options:
-            before.append(f"set {self._options}")
-        asks = "$?" in command
+        asks = "$?" in command or (reading.leaves and virtual_shell.bare(command))
         if self._last and _CARRIED.search(command) is not None:
             before.append(f": {self._last}; (exit {self._code})")
+        elif asks and self._code and "ERR" in self._traps:
+            text = virtual_shell.with_code(text, self._code)
         elif asks and self._code and "-e" not in self._options:
             before.append(f"(exit {self._code})")
         if not (before or asks or reading.child or reading.leaves):
             return text, False
         if asks:
             text = _FRESH.sub(r"\g<0>:;", text)
-        watched = reading.child or "-e" in self._options or reading.leaves or self._timed
-        watched = watched and not open_ended(reading.text)
+        watched = (reading.child or may_end or self._timed) and not (open_ended(reading.text) or self._debug)
         if watched:
-            after.append(f"{END} $? $SECONDS")
-            if "trap" in command:
-                after.append("trap - EXIT")
-            if reading.child and "sleep" in command:
-                before.insert(0, "sleep() { :; }")
-                after.append("unset -f sleep")
-        return "; ".join([*before, "\n".join([text, *after])]), watched  # on its line, which LINENO counts
+            traps = "trap" in command or "EXIT" in self._traps
+            ends = f"{END} $? $SECONDS"
+            after += [f'{ends} "$(trap -p EXIT)"', "trap - EXIT"] if traps else [ends]
+            if reading.child and (names := virtual_shell.of_children(command)):
+                before[:0] = [virtual_shell.OF_CHILDREN[name] for name in names]
+                after.append(f"unset -f {' '.join(names)}; unset -v __ended")
+        # The lines before stand on that of the command, which LINENO counts.
+        text = "; ".join([*before, "\n".join([text, *after])])
+        return virtual_shell.numbered(text, self._line - LINES) if before else text, watched
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
-        self._end, self._seconds = map(int, context.argv)
+        code, seconds, *at_exit = context.argv
+        self._end, self._seconds = int(code), int(seconds)
+        self._exit = virtual_shell.exit_trap(at_exit[0]) if at_exit else self._exit
         return BuiltinResult()
 
     def _judge(self, command: str, result: ExecResult, chunks: list[tuple[str, str]]) -> Ended:
-        """Both outputs, exit code and status of what bashkit reports."""
-        stdout, stderr, code, status = result.stdout, result.stderr, result.exit_code, Status.OK
+        """How a command did, by what bashkit reports."""
         python = self._python.last if self._python.last is not None and self._python.last.over else None
         if python is not None:
             self._open.clear_cancel()
-        if result.error is not None:
-            if result.error.startswith("parse error"):
-                stderr, code = syntax_error(result.error, command)
-                return stdout, stderr, code, status
-            stdout, stderr = "".join(out for out, _ in chunks), "".join(err for _, err in chunks)
-            if python is not None and _REDIRECTS.search(command) is None:
-                stdout += python.stdout.decode("utf-8", "replace")
-                stderr += python.stderr.decode("utf-8", "replace")
-            if "execution timeout" in result.error:
-                code, status = TIMEOUT_EXIT, Status.TIMEOUT
-            elif "limit" in result.error or "budget" in result.error:
-                code, status = KILLED_EXIT, Status.KILLED
-            elif python is None:
-                stderr += result.error + "\n"
-            stderr = _OF_LIMITS.sub("", stderr)
-        if python is not None:
-            late = python.over == "time"
-            code, status = (TIMEOUT_EXIT, Status.TIMEOUT) if late else (KILLED_EXIT, Status.KILLED)
-            return stdout[: self.params.max_output], stderr[: self.params.max_output], code, status
-        return self._limited(stdout, stderr, code, status)
-
-    def _limited(self, stdout: str, stderr: str, code: int, status: Status) -> Ended:
-        """The same, but as one that ended at a limit where one of ours was reached."""
-        limit = self.params.max_output
-        if self._limits.reached == TIME:
-            code, status = TIMEOUT_EXIT, Status.TIMEOUT
-        elif self._limits.reached is not None or max(len(stdout), len(stderr)) > limit:
-            code, status = KILLED_EXIT, Status.KILLED
-        return stdout[:limit], stderr[:limit], code, status
+        ended = ends.reported(command, result, chunks, python, traps=self._debug)
+        if python is not None or (result.error or "").startswith("parse error"):
+            return ends.shown(ended, self.params.max_output)
+        return ends.limited(ended, self.params.max_output, self._limits)
 
     def _after(self, code: int, stderr: str) -> int:
         """The exit code of a watched command; a shell that it ended is made anew."""
         if self._end is not None:
             return self._end
-        if _ABORTS.search(stderr) is None:
-            self._line = FIRST_LINE
-            forget(self._open)
+        if "-e" in self._options or not virtual_shell.aborted(stderr):
+            self._line, self._exit = FIRST_LINE, {}
+            virtual_shell.forget(self._open)
         return code
 
     def _rebuild(self) -> None:
@@ -333,8 +323,7 @@ class VirtualTerminal:
     def read(self, path: str) -> bytes | None:
         """See ``Terminal.read``; no symbolic link is followed, in the middle of the path neither."""
         fs = self._open.fs()
-        found = virtual_tree.entry(fs, path)
-        return fs.read_file(path) if found is not None and found.kind == "file" else None
+        return fs.read_file(path) if virtual_tree.is_file(fs, path) else None
 
     def list(self, root: str = HOME) -> dict[str, Entry]:
         """See ``Terminal.list``; empty where ``root`` is no directory."""
@@ -342,13 +331,7 @@ class VirtualTerminal:
 
     def fingerprint(self) -> str:
         """See ``Terminal.fingerprint``."""
-        shell = self._open.shell_state()
-        variables = {**shell.variables, **shell.env, **shell.arrays, **shell.assoc_arrays}
-        variables = {n: v for n, v in variables.items() if not n.startswith("SHOPT_")}
+        cwd, variables = virtual_shell.held(self._open)
         tree, fs = self.list(), self._open.fs()
         contents = {path: fs.read_file(path) for path, entry in tree.items() if entry.kind == "file"}
-        return state.digest(shell.cwd, variables, tree, contents)
-
-
-_OF_LIMITS = re.compile(r"^.*(?:resource limit exceeded|execution cancelled).*\n?", re.M)
-_ABORTS = re.compile(r"unbound variable|readonly variable|division by 0|bad substitution|syntax error")
+        return state.digest(cwd, variables, tree, contents)

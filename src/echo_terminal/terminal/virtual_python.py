@@ -27,14 +27,15 @@ def shared_sandbox() -> PythonSandbox:
 class PythonProgram:
     """``python3`` of a terminal; ``fixed`` are the files of its episode that no command can change.
 
-    ``chance`` gives the seed of each run. ``start`` says until when (the host's ``time.monotonic``) the coming command
-    may run and how to stop it where a limit ends Python. ``unavailable`` and ``last`` tell what happened: no sandbox
-    here, or the outcome of the last run.
+    ``chance`` gives the seed of each run. ``applied`` is called with a file system that a run has changed. ``start``
+    says until when (the host's ``time.monotonic``) the coming command may run and how to stop it where a limit ends
+    Python. ``unavailable`` and ``last`` tell what happened: no sandbox here, or the outcome of the last run.
     """
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance
         self.fixed: Mapping[str, File] = {}
+        self.applied: Callable[[FileSystem], None] = lambda fs: None
         self.unavailable: EngineUnavailable | None = None
         self.last: Outcome | None = None
 
@@ -66,6 +67,7 @@ class PythonProgram:
         if outcome.over:
             self._stop()
         _apply(call.fs, outcome)
+        self.applied(call.fs)
         call.out.append(outcome.stdout.decode("utf-8", "replace"))
         call.err.append(outcome.stderr.decode("utf-8", "replace"))
         call.code = outcome.exit_code

@@ -10,6 +10,7 @@ from bashkit import Bash, FileSystem
 from echo_terminal.terminal.programs.call import Clock
 from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.formatting import format_time
+from echo_terminal.terminal.programs.text.devices import asked
 from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
 from echo_terminal.terminal.terminal import CLOCK, HOME, HOSTNAME, USER, Entry, File
 
@@ -17,6 +18,7 @@ UPTIME = b"0.00 0.00\n"  # of /proc/uptime
 RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
+LARGEST = 10_000_000  # bytes that a file of bashkit may hold
 BORN_WITH = ("dev", "home", "tmp")  # folders of a new FileSystem
 
 
@@ -24,13 +26,16 @@ def split(files: Mapping[str, File]) -> tuple[dict[str, File], dict[str, File]]:
     """The files that commands may change, and those outside ``WRITABLE``, which are read-only.
 
     Raises:
-        ValueError: a path that is not absolute.
+        ValueError: a path that is not absolute, or a file that is too large.
     """
     own: dict[str, File] = {}
     fixed: dict[str, File] = {}
     for path, file in files.items():
         if not path.startswith("/"):
             raise ValueError(f"path of a file must be absolute: {path!r}")
+        if len(file.content) > LARGEST:
+            size = len(file.content)
+            raise ValueError(f"{path}: {size} bytes; a file of the virtual engine holds at most {LARGEST}")
         (own if path.startswith(INSIDE) else fixed)[path] = file
     return own, fixed
 
@@ -65,11 +70,13 @@ def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clo
 def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> bool:
     """Where texts may name them, mount devices of random bytes in place of the host's, and the file that gives a UUID;
     whether it did. A device is a file of ``RANDOM_BYTES``, another one for the next command."""
-    if not any(b"urandom" in text or b"/random" in text for text in texts):
+    naming = [text for text in texts if b"urandom" in text or b"/random" in text]
+    if not naming:
         return False
+    size = max(RANDOM_BYTES, *(min(asked(text.decode("utf-8", "replace")), LARGEST) for text in naming))
     devices, kernel = _empty(), _empty()
     for name in ("zero", "null", "random", "urandom"):
-        drawn = draw.text(RANDOM_BYTES) if "random" in name else bytes(RANDOM_BYTES)
+        drawn = draw.text(size) if "random" in name else bytes(RANDOM_BYTES)
         devices.write_file(f"/{name}", b"" if name == "null" else drawn)
         devices.chmod(f"/{name}", 0o666)
     kernel.write_file("/uuid", f"{draw.uuid()}\n".encode())
@@ -102,7 +109,7 @@ def settle_times(shell: Bash, clock: Clock, *, new: bool) -> None:
     when = format_time(CLOCK, "%Y%m%d%H%M.%S")
     for start in range(0, len(paths), 500):
         names = " ".join(_quoted(path) for path in (HOME, *paths[start : start + 500]))
-        shell.execute_sync(f"touch -t {when} {names}")
+        shell.execute_sync(f"/usr/bin/touch -t {when} {names}")
 
 
 def _quoted(text: str) -> str:
@@ -196,6 +203,12 @@ def entry(fs: FileSystem, path: str) -> Entry | None:
     if not fs.exists(above or "/") or fs.stat(above or "/")["file_type"] != "directory":
         return None
     return next((found for path, found, _ in children(fs, above) if path == f"{above}/{name}"), None)
+
+
+def is_file(fs: FileSystem, path: str) -> bool:
+    """Is a regular file at an absolute path, without a link on the way?"""
+    found = entry(fs, path)
+    return found is not None and found.kind == "file"
 
 
 def _is_link(fs: FileSystem, path: str) -> bool:

@@ -21,7 +21,7 @@ from echo_terminal.terminal.programs.archive import tar as archives
 from echo_terminal.terminal.programs.archive import zip as zipping
 from echo_terminal.terminal.programs.awk import command as awk
 from echo_terminal.terminal.programs.bc import command as bc
-from echo_terminal.terminal.programs.call import Call, Clock, Typed, UsageError
+from echo_terminal.terminal.programs.call import TOO_LONG, Call, Clock, Typed, UsageError
 from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.files import (
     copying,
@@ -29,17 +29,20 @@ from echo_terminal.terminal.programs.files import (
     finding,
     kinds,
     listing,
+    masking,
     modes,
     naming,
     teeing,
 )
 from echo_terminal.terminal.programs.files import making as files
+from echo_terminal.terminal.programs.files.masking import Modes
 from echo_terminal.terminal.programs.limits import DEEPEST, ROOM, TIME, Limits, Stopped
 from echo_terminal.terminal.programs.patch import command as patching
 from echo_terminal.terminal.programs.sqlite import command as database
 from echo_terminal.terminal.programs.text import (
     coding,
     columns,
+    devices,
     diffing,
     ending,
     filling,
@@ -146,6 +149,7 @@ PLAIN: Mapping[str, Program] = {
     f"{OWN}tr": translating.tr,
     f"{OWN}grep": small.two_matchers,
     f"{OWN}signals": small.signals,
+    f"{OWN}fc": small.fc,
     "yes": small.yes,
     "clear": small.clear,
     "stty": small.stty,
@@ -161,6 +165,7 @@ PLAIN: Mapping[str, Program] = {
     dash.ECHO: dash.echo,
     refusing.REFUSE: refusing.refuse,
     NUMBERS: numbering.numbers,
+    devices.ZEROS: devices.zeros,
     "whoami": people.whoami,
     "logname": people.logname,
     "groups": people.groups,
@@ -170,6 +175,7 @@ PLAIN: Mapping[str, Program] = {
 }
 
 
+_REASONS = (("read-only", "Read-only file system"), ("too long", TOO_LONG))
 Callback = Callable[[BuiltinContext | Typed], BuiltinResult]
 
 
@@ -217,8 +223,8 @@ def _with_files(program: Program, call: Call) -> None:
     helper.run(program, call)
 
 
-def programs(clock: Clock, draw: Draw, limits: Limits) -> dict[str, Callback]:
-    """Name -> callback for bashkit, by the clock, the random numbers and the limits of one terminal."""
+def programs(clock: Clock, draw: Draw, limits: Limits, kept: Modes) -> dict[str, Callback]:
+    """Name -> callback for bashkit, by the clock, the random numbers, the limits and the modes of one terminal."""
     on_files = {
         **ON_FILES,
         "mktemp": draw.mktemp,
@@ -265,21 +271,26 @@ def programs(clock: Clock, draw: Draw, limits: Limits) -> dict[str, Callback]:
         return done.stdout, done.exit_code
 
     on_files["awk"] = awk.program(shell)
+    on_files[xargs.RUN] = xargs.program(shell)
     on_files["zgrep"] = compressing.zgrep(shell)
     plain = {**PLAIN, **dict.fromkeys(ABSENT, small.absent)}
     on_files |= dict.fromkeys((f"{OWN}{name}" for name in SUMS), hashing.sums)
     table: dict[str, Callback] = {}
     for uses, group in ((True, on_files), (None, ON_NAMED_FILES), (False, plain)):
         table |= {
-            name: callback(within(limits, program), clock, files=uses) for name, program in group.items()
+            name: callback(within(limits, program, kept), clock, files=uses)
+            for name, program in group.items()
         }
+    table[masking.MASK] = kept
     return table
 
 
-def within(limits: Limits, program: Program) -> Program:
+def within(limits: Limits, program: Program, kept: Modes) -> Program:
     """The program, ended where it reaches a limit: the time of the command, or more than it may make."""
 
     def run(call: Call) -> None:
+        name, words = call.name, call.argv
+        kept.runs(name, call.fs)
         try:
             with watched(limits):
                 program(call)
@@ -287,6 +298,12 @@ def within(limits: Limits, program: Program) -> Program:
             limits.reached = call.code = stopped.code
         except RecursionError:
             limits.reached = call.code = ROOM
+        except RuntimeError as error:  # of the file system
+            if "file too large" not in str(error):
+                raise
+            limits.reached = call.code = ROOM
+        kept.ran(name, words, call.fs)
+        limits.cut = limits.cut or call.cut
 
     return run
 
@@ -322,5 +339,5 @@ def _run(program: Program, call: Call) -> None:
             prefix = f"{call.name}: " if call.name in ("diff", "sdiff", "cmp", "patch") else ""
             call.err.append(f"{prefix}Try '{call.name} --help' for more information.\n")
     except RuntimeError as error:  # of the file system: full, or mounted read-only
-        reason = "Read-only file system" if "read-only" in str(error) else "No space left on device"
+        reason = next((said for sign, said in _REASONS if sign in str(error)), "No space left on device")
         call.fail(f"cannot write: {reason}")

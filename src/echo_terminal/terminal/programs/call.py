@@ -18,7 +18,8 @@ from echo_terminal.terminal.wording.piping import CODED, OWN
 
 BORN = time.time()
 LIFETIME = 30 * 86_400  # seconds that a process may live; later stamps were asked for too
-NO_ENTRY = "No such file or directory"
+NO_ENTRY, TOO_LONG = "No such file or directory", "File name too long"
+LONGEST_NAME, LONGEST_PATH = 255, 4095  # bytes
 _SAFE = re.compile(r"(?![#~])[\w@%+,./{}\]#~-]+", re.A)
 _UNPRINTABLE = re.compile(r"([^ -~]+)")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
@@ -121,6 +122,7 @@ class Call:
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
     code: int = 0
+    cut: bool = False  # was more to write than ``limits.FLOOD``?
     bytewise: bool = False  # do bytes pass, as base64?
 
     @classmethod
@@ -222,9 +224,19 @@ class Call:
     def why_missing(self, word: str) -> str:
         """The error text for a word that names nothing."""
         path = self.path(word)
+        if too_long(path):
+            return TOO_LONG
         parent = posixpath.dirname(path)
         meta = self.stat(path if word.endswith("/") else parent)
         return "Not a directory" if word and meta is not None and meta.kind != "directory" else NO_ENTRY
+
+
+def too_long(path: str) -> bool:
+    """Is the path, or a name in it, longer than a file system takes?"""
+    return len(path) * 4 > LONGEST_NAME and (
+        len(path.encode()) > LONGEST_PATH
+        or any(len(name.encode()) > LONGEST_NAME for name in path.split("/"))
+    )
 
 
 def text_of(data: bytes) -> str:

@@ -10,6 +10,7 @@ TIME, ROOM = 124, 137  # exit codes of a program that ran out of time, or of mem
 LONGEST = 1 << 22  # characters of one text
 MOST = 1 << 28  # characters made by one program, an element of an array counted as ``ELEMENT``
 ELEMENT = 100
+FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
 WIDEST = 10_000  # columns of one field of a format; bashkit's printf has the same limit
 DEEPEST = 8  # shells inside each other: each has a thread and an interpreter
 
@@ -37,6 +38,7 @@ class Limits:
     """Of the command that runs: ``until`` (the host's ``time.monotonic``), shells inside each other, bytes of each.
 
     ``reached``: the exit code of the last program that was stopped, None without one.
+    ``cut``: did one write only the beginning of a flood?
     """
 
     max_bytes: int = 1 << 26
@@ -44,10 +46,11 @@ class Limits:
     until: float = math.inf
     depth: int = 0
     reached: int | None = None
+    cut: bool = False
 
     def start(self, seconds: float) -> None:
         """A command begins."""
-        self.until, self.depth, self.reached = time.monotonic() + seconds, 0, None
+        self.until, self.depth, self.reached, self.cut = time.monotonic() + seconds, 0, None, False
 
     def left(self) -> float:
         """Seconds that the command has left, never quite none."""

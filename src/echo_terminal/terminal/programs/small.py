@@ -7,11 +7,11 @@ from decimal import Decimal, InvalidOperation
 
 from echo_terminal.terminal.programs.call import Call, UsageError, options, quote
 from echo_terminal.terminal.programs.formatting import format_time
-from echo_terminal.terminal.programs.limits import ROOM, WIDEST, Stopped, narrow
+from echo_terminal.terminal.programs.limits import FLOOD, ROOM, WIDEST, Stopped, narrow
 from echo_terminal.terminal.programs.text.columns import content
 from echo_terminal.terminal.terminal import CLOCK
 
-FLOOD = (4 << 20) + 1  # characters that a program without an end writes: more than a terminal lets pass
+LONGEST_SEQ = 32 << 20  # characters of whole numbers
 LINE = "::::::::::::::"
 NOT_FOUND = 127
 SIGNALS = (
@@ -48,6 +48,13 @@ def signals(call: Call) -> None:
     call.out.append("\n")
 
 
+def fc(call: Call) -> None:
+    """Commands of that list."""
+    if not any(word.startswith("-") and "l" in word for word in call.argv):
+        call.err.append("bash: fc: no command found\n")
+        call.code = 1
+
+
 def seq(call: Call) -> None:
     """Print a sequence of numbers."""
     argv = call.argv
@@ -79,16 +86,25 @@ def seq(call: Call) -> None:
     ):
         raise Stopped(ROOM)
     count = int((last - first) / step) + 1 if (last - first) / step >= 0 else 0
-    texts, size = [], 0
-    for number in range(count):
-        value = first + number * step
-        texts.append(f"{value:.{places}f}" if style is None else style % _argument(style, value))
-        size += len(texts[-1]) + len(separator)
-        if size > FLOOD:
-            break
+    most, wide = FLOOD, max(len(f"{value:.{places}f}") for value in (first, last)) + len(separator)
+    if places == 0 and style is None and all(number == int(number) for number in numbers):
+        call.cut = count * wide > LONGEST_SEQ
+        shown = range(int(first), int(first + count * step), int(step))
+        texts = [str(number) for number in (shown[: FLOOD // wide + 1] if call.cut else shown)]
+        most = LONGEST_SEQ
+    else:
+        texts, size = [], 0
+        for number in range(count):
+            value = first + number * step
+            texts.append(f"{value:.{places}f}" if style is None else style % _argument(style, value))
+            size += len(texts[-1]) + len(separator)
+            call.cut = size > FLOOD
+            if call.cut:
+                break
     if ("-w" in names or "--equal-width" in names) and style is None:
         width = max(len(f"{value:.{places}f}") for value in (first, first + (count - 1) * step, last))
-        del texts[FLOOD // width + 1 :]
+        call.cut = call.cut or len(texts) * width > most
+        del texts[most // width + 1 :]
         texts = [("-" if t[0] == "-" else "") + t.lstrip("-").zfill(width - (t[0] == "-")) for t in texts]
     if texts:
         call.out.append(separator.join(texts) + "\n")
@@ -98,6 +114,7 @@ def yes(call: Call) -> None:
     """Repeat a line, not for ever but until no terminal would listen."""
     line = (" ".join(call.argv) or "y") + "\n"
     call.out.append(line * (FLOOD // len(line) + 1))
+    call.cut = True
 
 
 def _argument(style: str, value: Decimal) -> float:
@@ -148,14 +165,12 @@ def uptime(call: Call) -> None:
 
 
 def history(call: Call) -> None:
-    """``history`` where none is kept, as in the shells of the other engines: their first line turns it off."""
+    """``history`` where none is kept, as in the shells of the other engines."""
     word = next((word for word in call.argv if word not in ("-c", "-d", "-w", "-a", "-r", "-n")), "1")
     if call.argv[:1] == ["-d"] or not word.isdigit():
         reason = "history position out of range" if word.isdigit() else "numeric argument required"
         call.err.append(f"bash: history: {word}: {reason}\n")
         call.code = 1
-    elif not call.argv or call.argv == [word]:
-        call.line("    1  set +o history")
 
 
 def _host(words: list[str]) -> str:
@@ -164,7 +179,7 @@ def _host(words: list[str]) -> str:
 
 
 def curl(call: Call) -> None:
-    """No network: no host name can be resolved."""
+    """No network: no host name can be resolved, and nothing listens on this one."""
     host = _host(call.argv)
     if not host:
         call.err.append("curl: try 'curl --help' or 'curl --manual' for more information\n")
@@ -180,6 +195,8 @@ def curl(call: Call) -> None:
             "                                 Dload  Upload   Total   Spent    Left  Speed\n"
             "\r  0     0    0     0    0     0      0      0 --:--:-- --:--:-- --:--:--     0"
         )
+    here = host.removesuffix("]").rpartition("[")[2] in ("localhost", "127.0.0.1", "::1")
+    call.code = 7 if here else 6
     if not silent or "S" in short or "--show-error" in call.argv:
         reason = (
             f"(7) Failed to connect to {host} port {port[1] if port else 80} after 0 ms: Couldn't connect to server"

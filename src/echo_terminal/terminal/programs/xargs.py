@@ -6,6 +6,7 @@ The shell runs that script where ``xargs`` stands (``FUNCTION``), so the command
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, UsageError, options, quote, shown
@@ -27,6 +28,7 @@ _NO_PROGRAMS = frozenset(
     "fc fg getopts hash help history jobs let local logout mapfile popd pushd read readarray readonly return set shift "
     "shopt source suspend times trap type typeset ulimit umask unalias unset wait .".split()
 )
+BUILTINS = _NO_PROGRAMS | {*"[ echo false kill printf pwd test true : . time".split()}
 _OPTIONAL = {"i": "replace", "l": "max-lines", "e": "eof"}
 _SPECIAL = {
     "n": "\n",
@@ -79,6 +81,17 @@ def xargs(call: Call) -> None:
         call.out.append(
             f"printf %s {_quoted(f'xargs: {error.message}{chr(10)}{hint}')} >&2; exit {error.code}\n"
         )
+
+
+def program(shell: Callable[[Call, str, str], tuple[str, int]]) -> Callable[[Call], None]:
+    """``xargs`` where a shell does not have the function: in one that a script or another program starts."""
+
+    def run(call: Call) -> None:
+        xargs(call)
+        printed, call.code = shell(call, "".join(call.out), "")
+        call.out[:] = [printed]
+
+    return run
 
 
 def _file(call: Call, word: str) -> str:

@@ -7,10 +7,14 @@ import re
 
 from bashkit import FileSystem, ShellState
 
-from echo_terminal.terminal.programs.call import NO_ENTRY
+from echo_terminal.terminal.programs.call import LONGEST_NAME, LONGEST_PATH, NO_ENTRY, TOO_LONG
 from echo_terminal.terminal.wording.words import PLACE
 
 _BELOW = re.compile(rf"(?<=[ '`])([^\s:'`]+/[^\s:'`]+)('?(?: for reading)?): {NO_ENTRY}")
+_LONG = re.compile(  # a name or a path that no file system takes
+    rf"(?<=[ '`])(?=[^\s:'`]*[^\s:'`/]{{{LONGEST_NAME + 1}}}|[^\s:'`]{{{LONGEST_PATH + 1}}})"
+    rf"([^\s:'`]+'?(?: for reading)?): {NO_ENTRY}"
+)
 _MISSING = re.compile(rf"^bash: (\S+): {NO_ENTRY}$", re.M)
 _VALUE = re.compile(
     r"^((?:\S+: line \d+: |bash: )(?:\(\(: |let: )?)(.*)(: (?:syntax error: invalid arithmetic operator|"
@@ -45,6 +49,8 @@ _OF_INPUT = {  # program -> what it says where its standard input is a directory
 
 def in_context(text: str, command: str, state: ShellState, fs: FileSystem) -> str:
     """Error texts with what bash knows of files and values, after a command that left the session in ``state``."""
+    if len(text) > LONGEST_NAME and NO_ENTRY in text:
+        text = _LONG.sub(rf"\1: {TOO_LONG}", text)
     if "/" in text:
         text = _through_files(text, state.cwd, fs)
     if NO_ENTRY in text:

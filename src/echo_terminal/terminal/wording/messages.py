@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from echo_terminal.terminal.programs.call import NO_ENTRY
+from echo_terminal.terminal.wording import lost
 from echo_terminal.terminal.wording.coreutils_words import of_coreutils
 from echo_terminal.terminal.wording.dash import dash_words
 from echo_terminal.terminal.wording.grammar import sourced, without_repeats
@@ -29,7 +30,7 @@ _UNPRINTED = re.compile(  # names with letters that do not show
 )
 _MENU = re.compile(r"^ ?1\) .*\n(?:^ ?\d+\) .*\n)*", re.M)
 _IN_SCRIPT = re.compile(r"^(?!bash: |sh: )([^\s:]+: )(line \d+: )(.*)$", re.M)
-_HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f sleep).*\n", re.M)
+_HELPERS = re.compile(r"^(?:\S+ ){0,3}?(?:__end_of_command|trap - EXIT|unset -f (?:sleep|kill)).*\n", re.M)
 
 
 def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
@@ -38,6 +39,8 @@ def real_messages(text: str, command: str, folders: tuple[str, ...]) -> str:
     ``command`` tells what can occur; ``folders`` are the working directories before and after: bashkit makes some
     names absolute that real tools repeat as they were typed.
     """
+    if "/usr/.lost/" in text:
+        text = lost.real_names(text)
     if _OWN_SHELL.search(command) is None:
         text = _LINE.sub("bash: ", text)
     for folder in sorted({f for f in folders if f != "/"}, key=len, reverse=True):

@@ -29,9 +29,10 @@ _LOOKS = re.compile(rf"(?:^|[\s;&|({{])(?:{OWN})?(?:ls|find|du|tar|zip)\b|[*?]|\
 _ITSELF = re.compile(
     rf"({PLACE}[ef]?grep)((?:[ \t]+(?:{_WORD}|[^\s;&|<>()'\"`$]+))+)[ \t]*>>?[ \t]*({_WORD})"
 )
+_CAT = re.compile(rf"({PLACE}cat)((?:[ \t]+{_WORD})+)(?=[ \t]*>>[ \t]*({_WORD}))")
 _TOUCH = re.compile(rf"({PLACE})touch((?:[ \t]+[\w./+@%:,-]+)+)(?=[ \t]*(?:[;&|)\n]|\Z|\d?>))")
 _DENIED = re.compile(rf"{re.escape(FIXED)}([^\s:']+)")
-_SAME = re.compile(rf"{re.escape(SAME)}([^\s:']+): {NO_ENTRY}")
+_SAME = re.compile(rf"(?m)(^cat: )?{re.escape(SAME)}([^\s:']+): {NO_ENTRY}")
 
 
 def openings(command: str) -> str:
@@ -43,6 +44,8 @@ def openings(command: str) -> str:
     if ">" in command:
         if "grep" in command:
             command = _ITSELF.sub(_found_itself, command)
+        if ">>" in command and "cat " in command:
+            command = _CAT.sub(_grown, command)
         command = _REDIRECTION.sub(_opened, command)
     if "touch" in command:
         command = _TOUCH.sub(_touched, command)
@@ -93,6 +96,20 @@ def _found_itself(match: re.Match[str]) -> str:
         shown = f"./{target}" if root in (".", "./") else target
         words += [f"--exclude={posixpath.basename(target)}", SAME + shown.replace("/", "%2f")]
     return f"{program} {' '.join(words)}{match[0][len(program) + len(typed) :]}"
+
+
+def _grown(match: re.Match[str]) -> str:
+    """``cat`` that would read the file it adds to."""
+    program, typed, target = match.groups()
+    words = typed.split()
+    if target not in words or set("'\"") & set(typed):
+        return match[0]
+    return " ".join((program, *(SAME + w.replace("/", "%2f") if w == target else w for w in words)))
+
+
+def _refused(match: re.Match[str]) -> str:
+    said = "input file is output file" if match[1] else "input file is also the output"
+    return f"{match[1] or ''}{match[2].replace('%2f', '/')}: {said}"
 
 
 def _is_fixed(path: str) -> bool:
@@ -150,5 +167,5 @@ def touch(call: Call) -> None:
 
 def real_names(text: str) -> str:
     """Error texts with the names of files that cannot be written as they were typed."""
-    text = _SAME.sub(lambda match: f"{match[1].replace('%2f', '/')}: input file is also the output", text)
+    text = _SAME.sub(_refused, text)
     return _DENIED.sub(lambda match: match[1].replace("%2f", "/"), text)

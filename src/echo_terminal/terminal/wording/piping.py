@@ -74,17 +74,15 @@ _BYTES = re.compile(
     r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
 )
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
-_HISTORY = re.compile(rf"({PLACE})history(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
+_HISTORY = re.compile(rf"({PLACE})(history|fc)(?![\w-])(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
 _SHORT = re.compile(
-    rf"({PLACE})/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
+    rf"({PLACE})(?<!#!)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
 )
 _MATCHERS = re.compile(  # two kinds of pattern at once
     rf"({PLACE})grep(?=\s+(?:-\w*(?:[EFG]\w*P|P\w*[EFG])\w*|-([EFGP])\s+-(?!\2)[EFGP])\s)"
 )
 _SIGNALS = re.compile(r"\b(?:kill|trap) -l(?=\s*(?:$|[|;&\n)]))")
-
-
 _ENVIRONMENT = re.compile(rf"({PLACE})((?:print)?env)(?=[ \t]*(?:[|;&)\n>]|\Z|\d>))")
 
 
@@ -99,14 +97,14 @@ def own_programs(command: str) -> str:
         command = _PROGRAM.sub(_called, command)
     if "2>&1" in command and "ls" in command:
         command = _LS.sub(rf"\1{OWN}ls\2", command)
-    if "history" in command:
-        command = _HISTORY.sub(rf"\1{OWN}history", command)
     if "which" in command:
         command = _WHICH.sub(rf"\1{WHICH}", command)
     if "timeout -" in command:
         command = _KILL.sub(rf"\1{KILLING}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
+    if "history" in command or "fc" in command:
+        command = _HISTORY.sub(rf"\1{OWN}\2", command)
     if "env" in command:
         command = _ENVIRONMENT.sub(rf"\1{OWN}\2", command)
     if " -l" in command:

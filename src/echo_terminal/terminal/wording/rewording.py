@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
+from echo_terminal.terminal.programs.files.masking import told
 from echo_terminal.terminal.programs.text.columns import REGULAR
+from echo_terminal.terminal.programs.text.devices import own_devices
 from echo_terminal.terminal.programs.text.ending import own_ends
 from echo_terminal.terminal.programs.xargs import own_xargs
 from echo_terminal.terminal.wording.calling import scripts_called
@@ -28,6 +30,8 @@ _TOOL = re.compile(
     rf"({PLACE})(?:(tr)(?=[ \n;|&)]|$)|(tail) +(\+\d+)(c?)(?=\s|$)|(head|tail) +-(\d+)c(?=\s|$))", re.M
 )
 _STDIN = re.compile(r"\bbash -s (?:-- )?(?=[^\s<>|;&])")  # a script that comes in, with arguments
+_RANGE = re.compile(r"(?<=[\s(])([\w./-]*)\{(-?\d+)\.\.(-?\d+)(?:\.\.-?(\d+))?\}([\w./-]*)(?=[\s;&|)]|\Z)")
+_MOST = 10_000  # words that bashkit makes of a range
 _COUNTS = re.compile(r"\bwc\s+(?=(?:-[lwcmL]+\s*)*<\s*[^<(\s])")
 
 
@@ -51,6 +55,12 @@ def _forms(command: str) -> str:
     command = openings(refusals(command))
     if "tail" in command or "head" in command:
         command = own_ends(command)
+    if "umask" in command:
+        command = told(command)
+    if "/dev/" in command:
+        command = own_devices(command)
+    if ".." in command:
+        command = _RANGE.sub(_ranged, command)
     if "bash -s " in command:
         command = _STDIN.sub("bash -c 'eval \"$(cat)\"' bash ", command)
     if "xargs" in command:
@@ -69,3 +79,13 @@ def _form(match: re.Match[str]) -> str:
     if name:
         return f"{before}{OWN}tr"
     return f"{before}{tail} -{unit or 'n'} {first}" if tail else f"{before}{ends} -c {count}"
+
+
+def _ranged(match: re.Match[str]) -> str:
+    before, first, last, by, after = match.groups()
+    start, end, step = int(first), int(last), max(int(by or 1), 1)
+    if abs(end - start) // step < _MOST:
+        return match[0]
+    wide = " -w" if re.search(r"^-?0\d", first) or re.search(r"^-?0\d", last) else ""
+    style = f" -f {before}%.0f{after}" if before or after else ""
+    return f"$(seq{wide}{style} {start if not wide else first} {step if end > start else -step} {last})"

@@ -16,6 +16,10 @@ _TOKEN = re.compile(
 _STORED = re.compile(
     r"(?:^|[;&({\n])\s*(?:cat|tee)\b(?:[^|;&()\n]|\$\(__\w+ [^()\n]*\))*<<[^|()\n]*\n\Z"
 )  # how a line before a document ends
+_SAID = re.compile(  # words that are printed or put into a variable
+    r"(?:^|[;&|({\n]|\b(?:then|do|else)\b)\s*(?:(?:echo|printf)\b[^;&|\n()`]*|(?:\w+=)+\$?)['\"]\Z"
+)
+_RUN = re.compile(r"[^;&\n]*\|\s*(?:(?:ba|da)?sh|xargs|eval)\b")  # by a program behind them
 _HELD = 0xE000  # the first of the private characters that stand for texts
 
 
@@ -38,9 +42,19 @@ def outside_texts(command: str, change: Callable[[str], str]) -> str:
 def to_keep(command: str) -> list[tuple[int, int]]:
     """The texts that are no commands: all, or those that files get where the command may run the others."""
     spans = [span for span in texts(command) or () if span[0] < span[1]]
-    if _RUNS.search(command) is not None:
-        spans = [span for span in spans if _STORED.search(command, 0, span[0]) is not None]
-    return spans
+    if not spans or _RUNS.search(command) is None:
+        return spans
+    bare = list(command)
+    for start, end in spans:
+        bare[start:end] = "x" * (end - start)
+    words = "".join(bare)
+
+    def kept(start: int, end: int) -> bool:
+        if _STORED.search(command, 0, start) is not None:
+            return True
+        return _SAID.search(words, 0, start) is not None and _RUN.match(words, end) is None
+
+    return [span for span in spans if kept(*span)]
 
 
 def texts(command: str) -> list[tuple[int, int]] | None:

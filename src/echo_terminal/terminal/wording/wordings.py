@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from echo_terminal.terminal.programs.call import NO_ENTRY
+from echo_terminal.terminal.programs.call import NO_ENTRY, TOO_LONG
 from echo_terminal.terminal.wording.usage import BASH, SED
 
 _USE = "Use jq --help for help with command-line options"
@@ -40,11 +40,12 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^error: the following required arguments were not provided:\n(?:.*\n)*?Usage: truncate.*\n(?:.*\n)*?For .*$",
      "truncate: you must specify either '--size' or '--reference'\nTry 'truncate --help' for more information."),
     (r"io error: (?:file )?not found|io error: parent directory not found", NO_ENTRY),
+    (r"(?:io error: )?(?:file ?name|path) too long: \d+ bytes exceeds \d+ byte limit", TOO_LONG),
     (r"io error: is a directory", "Is a directory"),
     (r"(?:io error: )?filesystem is read-only", "Read-only file system"),
-    (rf"^(head|tail): (?!cannot |error )(.+): {NO_ENTRY}$", rf"\1: cannot open '\2' for reading: {NO_ENTRY}"),
+    (rf"^(head|tail): (?!cannot |error )(.+): ({NO_ENTRY}|{TOO_LONG})$", r"\1: cannot open '\2' for reading: \3"),
     (r"^(head|tail): (?!cannot |error )(.+): Is a directory$", r"\1: error reading '\2': Is a directory"),
-    (rf"^sort: (?!cannot )(.+): {NO_ENTRY}$", rf"sort: cannot read: \1: {NO_ENTRY}"),
+    (rf"^sort: (?!cannot )(.+): ({NO_ENTRY}|{TOO_LONG})$", r"sort: cannot read: \1: \2"),
     (r"^sort: (?!read )(.+): Is a directory$", r"sort: read failed: \1: Is a directory"),
     (r"^sort: invalid field specification '(.*)': (invalid number at field start)$",
      r"sort: \2: invalid count at start of '\1'"),
@@ -117,6 +118,7 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"^unexpected EOF while looking for matching `\)'$", "bash: unexpected EOF while looking for matching `)'"),
     (r"^bash: coproc: missing command$", "bash: syntax error near unexpected token `newline'"),
     (r"^Usage:\tbash \[option\] .*\n", BASH),
+    (r"^(bash: umask: `)[ugoa]*([^ugoa\n])[^\n]*(': invalid symbolic mode operator)$", r"\1\2\3"),
     (r"^missing \]$", "bash: [: missing `]'"),
     (r"^(user|sys)\tunavailable$", r"\1\t0m0.000s"),
     (r"^real\t\d+m[\d.]+s$", "real\t0m0.000s"),

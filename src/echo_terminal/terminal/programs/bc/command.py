@@ -6,7 +6,7 @@ from echo_terminal.terminal.programs.bc.grammar import Parser
 from echo_terminal.terminal.programs.bc.machine import Fault, Leave, Machine
 from echo_terminal.terminal.programs.bc.words import SyntaxFault
 from echo_terminal.terminal.programs.call import Call, UsageError, options
-from echo_terminal.terminal.terminal import KILLED_EXIT
+from echo_terminal.terminal.programs.limits import ROOM, Stopped
 
 USAGE = """usage: bc [options] [file ...]
   -h  --help         print this usage and exit
@@ -70,7 +70,7 @@ def _run(call: Call, machine: Machine, name: str, text: str) -> bool:
             continue
         except Leave as leave:
             if leave.kind == "endless":
-                call.code = KILLED_EXIT
-            if leave.kind in ("quit", "endless"):
+                raise Stopped(ROOM) from None
+            if leave.kind == "quit":
                 return False
     return True

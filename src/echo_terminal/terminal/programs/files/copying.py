@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from echo_terminal.terminal.programs.call import NO_ENTRY, Call, Meta, options, quote
+from echo_terminal.terminal.programs.call import NO_ENTRY, TOO_LONG, Call, Meta, options, quote, too_long
 from echo_terminal.terminal.programs.choosing import BACKUP, choose
 from echo_terminal.terminal.programs.files.making import DENIED, inside, join, refusal, split_target
 
@@ -70,8 +70,8 @@ def _copy(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
         return
     elif name.endswith("/"):
         call.fail(f"cannot create regular file {quote(name)}: Not a directory")
-    elif old is None and call.why_missing(name) == "Not a directory":
-        call.fail(f"cannot stat {quote(name)}: Not a directory")
+    elif old is None and (reason := call.why_missing(name)) in ("Not a directory", TOO_LONG):
+        call.fail(f"cannot stat {quote(name)}: {reason}")
     elif not call.is_folder(posixpath.dirname(path)):
         call.fail(f"cannot create regular file {quote(name)}: {call.why_missing(name)}")
     elif names & {"-s", "--symbolic-link"}:
@@ -217,6 +217,8 @@ def _move(call: Call, source: str, meta: Meta, name: str, names: set[str]) -> No
     elif refusal(call, path) == "Read-only file system":
         what = f"inter-device move failed: {quote(source)} to {quote(name)}"
         call.fail(f"{what}; unable to remove target: Read-only file system")
+    elif old is None and too_long(path):
+        call.fail(f"cannot stat {quote(name)}: {TOO_LONG}")
     elif reason := refusal(call, path) or refusal(call, start):
         call.fail(f"cannot move {quote(source)} to {quote(name)}: {reason}")
     else:

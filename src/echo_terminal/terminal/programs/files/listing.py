@@ -85,6 +85,8 @@ def ls(call: Call) -> None:
                 folders.append(Item(word, call.path(word), meta))
                 continue
         meta = call.exists(word)
+        if meta is None and not words:  # the working directory is gone: nothing is in it
+            continue
         if meta is None:
             call.fail(f"cannot access {quote(word)}: {call.why_missing(word)}", 2)
             continue

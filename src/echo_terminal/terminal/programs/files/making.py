@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import posixpath
 
-from echo_terminal.terminal.programs.call import NO_ENTRY, Call, Meta, UsageError, options, quote
+from echo_terminal.terminal.programs.call import (
+    NO_ENTRY,
+    TOO_LONG,
+    Call,
+    Meta,
+    UsageError,
+    options,
+    quote,
+    too_long,
+)
 from echo_terminal.terminal.programs.files.modes import parse_mode
 from echo_terminal.terminal.shell_session import WRITABLE
 
@@ -18,6 +27,8 @@ def refusal(call: Call, path: str) -> str:
     """Why no entry ``path`` can be made or removed; empty where it can."""
     if not path.startswith(tuple(f"{root}/" for root in WRITABLE)):
         return "Read-only file system"
+    if too_long(path):
+        return TOO_LONG
     meta = call.stat(posixpath.dirname(path))
     return "" if meta is None or meta.mode & 0o200 else DENIED
 

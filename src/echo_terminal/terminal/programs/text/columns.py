@@ -20,8 +20,10 @@ def content(call: Call, word: str) -> bytes | str:
     meta = call.stat(call.path(word)) if word else None
     if meta is None or (word.endswith("/") and meta.kind != "directory"):
         return (
-            NO_ENTRY
-            if meta is None and (word == "" or call.why_missing(word) == NO_ENTRY)
+            call.why_missing(word)
+            if meta is None and word
+            else NO_ENTRY
+            if meta is None
             else "Not a directory"
         )
     if meta.kind == "directory":

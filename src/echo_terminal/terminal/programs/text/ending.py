@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 from echo_terminal.terminal.programs.call import Call, UsageError, options, quote
-from echo_terminal.terminal.programs.limits import TIME, Stopped
+from echo_terminal.terminal.programs.limits import FLOOD, ROOM, TIME, Stopped
 from echo_terminal.terminal.programs.text.columns import content
+from echo_terminal.terminal.programs.text.devices import ZERO, amount_of, as_many
 from echo_terminal.terminal.wording.piping import BYTEWISE, OWN, bytewise
 from echo_terminal.terminal.wording.words import PLACE
 
@@ -24,19 +26,23 @@ _LATE = re.compile(  # what is followed till a time is up
     r"(?=(?:[ \t]+[^\s;&|<>()]+)*?[ \t]+(?:-\w*[fF]|--follow)(?=[\s=;&|<>)]|\Z))"
 )
 _TIMED = "--till-its-time-is-up"
+_MANY = re.compile(  # bashkit takes the square of the lines of a pipe
+    rf"({PLACE})(head|tail)(?=(?:[ \t]+-[qv])*[ \t]+(?:(?:-n?|--lines=)[ \t]*[\"']?[-+]?(?:\d{{4}}|\$)|"
+    r"(?:-c|--bytes=)[ \t]*(?:\d{7}|\d+[MG])))"
+)
+_OF_ZEROS = re.compile(rf"({PLACE})(head|tail)(?=[^;&|<>()\n]*[ \t]{ZERO}(?:[\s;&|<>)]|\Z))")
 _LONG = "bytes= lines= quiet silent verbose zero-terminated".split()
 _FOLLOW = "follow=? max-unchanged-stats= pid= retry sleep-interval=".split()
-_UNITS = {
-    "": 1, "b": 512, "K": 1024, "k": 1024, "kB": 1000, "KB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30,
-}  # fmt: skip
 
 
 def own_ends(command: str) -> str:
     """The command with our ``head`` and ``tail`` where bashkit's do something else."""
     if "timeout" in command:
         command = _LATE.sub(rf"\1{TAIL} {_TIMED}", command)
+    if ZERO in command:
+        command = _OF_ZEROS.sub(rf"\1{OWN}\2", command)
     name = rf"\1{BYTEWISE} {OWN}\2" if bytewise(command) and "|" in command else rf"\1{OWN}\2"
-    return _SEVERAL.sub(name, _CALL.sub(name, command))
+    return _SEVERAL.sub(name, _CALL.sub(name, _MANY.sub(name, command)))
 
 
 def head(call: Call) -> None:
@@ -54,8 +60,8 @@ def _ends(call: Call, name: str) -> None:
     timed = call.argv[:1] == [_TIMED]
     call.argv = call.argv[timed:]
     argv, old = [], ""
-    for word in call.argv:
-        match = re.fullmatch(r"-(\d+)([a-zA-Z]*)", word)
+    for before, word in zip(["", *call.argv], call.argv, strict=False):
+        match = None if before in ("-n", "-c") else re.fullmatch(r"-(\d+)([a-zA-Z]*)", word)
         old = match[1][:1] if match else old
         argv += [f"-n{match[1]}", *([f"-{match[2]}"] if match[2] else [])] if match else [word]
     call.argv = argv
@@ -68,16 +74,21 @@ def _ends(call: Call, name: str) -> None:
     for option, value in found:
         if option in ("-n", "--lines", "-c", "--bytes"):
             wanted, unit = value, "c" if option in ("-c", "--bytes") else "n"
-    match = re.fullmatch(r"([-+]?)(\d+)(\w*)", wanted)
-    if match is None or match[3] not in _UNITS:
+    sign, amount = wanted[: wanted[:1] in ("-", "+")], amount_of(wanted.lstrip("-+"))
+    if amount is None:
         what = "bytes" if unit == "c" else "lines"
         raise UsageError(f"invalid number of {what}: {quote(wanted)}", hint=False)
-    sign, count = match[1], int(match[2]) * _UNITS[match[3]]
     end = b"\0" if names & {"-z", "--zero-terminated"} else b"\n"
     opened = shown = False
     follows = bool(names & {"-f", "-F", "--follow"})
     for word in words or ["-"]:
-        data = content(call, word)
+        if call.path(word) == ZERO:
+            data: bytes | str = (
+                as_many(amount).encode() if unit == "c" and not sign and not last else _endless()
+            )
+        else:
+            data = content(call, word)
+        count = amount
         label = "standard input" if word == "-" else word
         if isinstance(data, str) and data != "Is a directory":
             call.fail(f"cannot open {quote(label)} for reading: {data}")
@@ -91,19 +102,15 @@ def _ends(call: Call, name: str) -> None:
             if follows:
                 call.fail(f"{word}: cannot follow end of this type of file; giving up on this name")
             continue
-        parts = [data[n : n + 1] for n in range(len(data))] if unit == "c" else _lines(data, end)
-        if last:
-            kept = parts[max(count - 1, 0) :] if sign == "+" else parts[len(parts) - count :] if count else []
-            kept = parts if sign != "+" and count >= len(parts) else kept
-        else:
-            kept = (
-                parts[: len(parts) - count]
-                if sign == "-" and count
-                else parts[:count]
-                if sign != "-"
-                else parts
-            )
-        call.write(b"".join(kept))
+        units = len(data) if unit == "c" else data.count(end) + (data[-1:] not in (b"", end))
+        if sign == ("+" if last else "-"):
+            count = max(count - 1 if last else units - count, 0)
+        elif last:
+            count = max(units - count, 0)
+        if word == "-" and not last and units < count and len(data) >= FLOOD:
+            raise Stopped(ROOM)  # more than the program behind it wrote
+        place = len(data) if count >= units else count if unit == "c" else _after(data, end, count)
+        call.write(data[place:] if last else data[:place])
     if follows:
         if not opened and "-F" not in names and "--retry" not in names:
             call.err.append("tail: no files remaining\n")
@@ -113,7 +120,10 @@ def _ends(call: Call, name: str) -> None:
             raise Stopped(TIME)
 
 
-def _lines(data: bytes, end: bytes) -> list[bytes]:
-    lines = [line + end for line in data.split(end)]
-    lines[-1] = lines[-1][: -len(end)]
-    return lines if lines[-1] else lines[:-1]
+def _endless() -> NoReturn:
+    raise Stopped(TIME)
+
+
+def _after(data: bytes, end: bytes, count: int) -> int:
+    """Bytes in the first ``count`` lines of the many in ``data``."""
+    return len(data) - len(data.split(end, count)[count])
