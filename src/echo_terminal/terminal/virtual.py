@@ -15,7 +15,7 @@ import re
 import shlex
 import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ShellState
 
@@ -105,11 +105,13 @@ class VirtualTerminal:
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
         self._draw.random.seed(seed)
         self._python.fixed, self._rights = self._fixed, Rights(own)
-        self._shell = self._pristine(virtual_tree.mount_points(self._fixed))
-        self._tree = virtual_tree.lay_out(own, self._fixed, self._shell, self._clock)
-        self._draw_devices(file.content for file in files.values())
+        self._mounts = virtual_tree.mounts(self._fixed)
+        self._shell = self._pristine([point for point, _ in self._mounts])
+        self._tree = virtual_tree.lay_out(own, self._mounts, self._shell, self._clock)
+        texts = b"\0".join([file.content for file in files.values()])
+        self._draw_devices(texts)
         virtual_shell.settle(self._shell, seed)
-        self._timed, self._seconds = any(b"SECONDS" in file.content for file in files.values()), 0
+        self._timed, self._seconds = b"SECONDS" in texts, 0
         self._clock.ready = time.time()
 
     def _pristine(self, points: list[str]) -> Bash:
@@ -121,9 +123,9 @@ class VirtualTerminal:
         self._shell.reset()
         return self._shell
 
-    def _draw_devices(self, texts: Iterable[bytes]) -> None:
-        """Give the shell devices of random bytes where texts may name them; it is not used for another episode then."""
-        if virtual_tree.draw_devices(self._open, self._draw, texts):
+    def _draw_devices(self, text: bytes) -> None:
+        """Give the shell devices of random bytes where a text may name them; no other episode uses it then."""
+        if virtual_tree.draw_devices(self._open, self._draw, text):
             self._sound = False
 
     def _build(self) -> Bash:
@@ -167,7 +169,7 @@ class VirtualTerminal:
         self._runs += 1
         self._ran.clear()
         self._altered, self._deep = self._altered or reading.alters, self._deep or "eval" in command
-        self._draw_devices((command.encode("utf-8", "replace"),))
+        self._draw_devices(command.encode("utf-8", "replace"))
         self._limits.start(timeout)
         self._modes.before(command, shell, writes=reading.writes or self._altered, shows=not self._altered)
         before, traces = self._cwd, "x" in self._options
@@ -315,7 +317,7 @@ class VirtualTerminal:
         snapshot = self._open.snapshot(exclude_filesystem=True)
         self._shell = self._build()
         self._shell.restore_snapshot(snapshot)
-        virtual_tree.mount(self._shell, self._tree, self._fixed)
+        virtual_tree.mount(self._shell, self._tree, self._mounts)
         self._shell.execute_sync(f"RANDOM={(self._seed + 7919 * self._runs) % 32768}")
 
     # -- inspection ------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from bashkit import Bash, FileSystem
 
@@ -19,6 +19,7 @@ RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
 INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 LARGEST = 10_000_000  # bytes that a file of bashkit may hold
+Mounts = list[tuple[str, FileSystem]]
 BORN_WITH = ("dev", "home", "tmp")  # folders of a new FileSystem
 
 
@@ -40,8 +41,8 @@ def split(files: Mapping[str, File]) -> tuple[dict[str, File], dict[str, File]]:
     return own, fixed
 
 
-def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clock: Clock) -> FileSystem:
-    """Put the files of ``split`` into a pristine shell; returns the file system that commands may change."""
+def lay_out(own: Mapping[str, File], fixed: Mounts, shell: Bash, clock: Clock) -> FileSystem:
+    """Put files into a pristine shell; returns the file system of those that commands may change."""
     fs = FileSystem()
     fs.copy("/dev/null", "/dev/zero")
     for folder in dict.fromkeys([*WRITABLE, *(path.rpartition("/")[0] for path in own)]):
@@ -67,13 +68,12 @@ def lay_out(own: Mapping[str, File], fixed: Mapping[str, File], shell: Bash, clo
     return fs
 
 
-def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> bool:
-    """Where texts may name them, mount devices of random bytes in place of the host's, and the file that gives a UUID;
+def draw_devices(shell: Bash, draw: Draw, text: bytes) -> bool:
+    """Where a text may name them, mount devices of random bytes in place of the host's, and the file that gives a UUID;
     whether it did. A device is a file of ``RANDOM_BYTES``, another one for the next command."""
-    naming = [text for text in texts if b"urandom" in text or b"/random" in text]
-    if not naming:
+    if b"urandom" not in text and b"/random" not in text:
         return False
-    size = max(RANDOM_BYTES, *(min(asked(text.decode("utf-8", "replace")), LARGEST) for text in naming))
+    size = max(RANDOM_BYTES, min(asked(text.decode("utf-8", "replace")), LARGEST))
     devices, kernel = _empty(), _empty()
     for name in ("zero", "null", "random", "urandom"):
         drawn = draw.text(size) if "random" in name else bytes(RANDOM_BYTES)
@@ -85,15 +85,15 @@ def draw_devices(shell: Bash, draw: Draw, texts: Iterable[bytes]) -> bool:
     return True
 
 
-def mount_points(fixed: Mapping[str, File]) -> list[str]:
-    """Where ``mount`` puts what is only read; a shell keeps its mounts over a reset."""
-    return [point for point, _ in _mounts(tuple(fixed.items()))]
+def mounts(fixed: Mapping[str, File]) -> Mounts:
+    """The file systems of what is only read, by where they go; a shell keeps them over a reset."""
+    return _mounts(tuple(fixed.items()))
 
 
-def mount(shell: Bash, fs: FileSystem, fixed: Mapping[str, File]) -> None:
+def mount(shell: Bash, fs: FileSystem, fixed: Mounts) -> None:
     """Give a shell the files that commands may change, and those that they only read."""
     shell.mount("/", fs)
-    for point, content in _mounts(tuple(fixed.items())):
+    for point, content in fixed:
         shell.mount(point, content, read_only=True)
 
 
@@ -122,8 +122,8 @@ def _stamp(fs: FileSystem, path: str) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def _mounts(fixed: tuple[tuple[str, File], ...]) -> list[tuple[str, FileSystem]]:
-    """The file systems of what is only read, by where they go: /usr/local apart, since machines differ there."""
+def _mounts(fixed: tuple[tuple[str, File], ...]) -> Mounts:
+    """/usr/local is apart, since machines differ there."""
     groups: dict[str, dict[str, File]] = {"/usr/local": {}, "/root": {}}
     for path, file in {**_system(), **SYSTEM, **dict(fixed)}.items():
         point = "/usr/local" if path.startswith("/usr/local/") else "/" + path.split("/")[1]
