@@ -194,10 +194,12 @@ def test_what_is_missing_on_the_machine_is_one_line(
     def told(*arguments: str) -> str:
         line = shlex.join(["serve-benchmark", str(policy), "--jobs", str(tmp_path / "jobs"), *arguments])
         monkeypatch.setattr(sys, "argv", ["echo-terminal", *shlex.split(line)])
+        capsys.readouterr()
         with pytest.raises(SystemExit) as end:
             main()
-        assert "\n" not in str(end.value.code)
-        return str(end.value.code)
+        said = capsys.readouterr().err
+        assert (end.value.code, said.count("\n")) == (1, 1)
+        return said.rstrip("\n")
 
     assert told() == ("error: name the tasks with --dataset NAME (terminal-bench@2.0, ...) or --tasks FOLDER")
     assert told("--dataset", "x", "--harbor", "nosuch") == (

@@ -122,11 +122,11 @@ def test_trials_keep_reward_order_and_reason(tmp_path, codec, tasks):
     assert (foreign.suite, foreign.template, foreign.machine) == ("tasks", "val-t-m1-3", None)
 
 
-def call(monkeypatch, *arguments) -> str:
+def call(monkeypatch, capsys, *arguments) -> str:
     monkeypatch.setattr(sys, "argv", ["echo-terminal", "import-job", *map(str, arguments)])
     with pytest.raises(SystemExit) as end:
         main()
-    return str(end.value.code or "")
+    return "" if not end.value.code else capsys.readouterr().err.rstrip("\n")
 
 
 def test_importing_twice_adds_nothing(tmp_path, policy, tasks, monkeypatch, capsys):
@@ -136,7 +136,7 @@ def test_importing_twice_adds_nothing(tmp_path, policy, tasks, monkeypatch, caps
     trial(job, "a2", trajectory=atif("0\n"), started="2026-01-01T00:00:03Z", reward=0.0)
     trial(job, "d", reward=None, error="EnvironmentStartError", started="2026-01-01T00:00:04Z")
     for _ in range(2):
-        assert call(monkeypatch, job, "--policy", policy, "--out", out, "--tasks", tasks) == ""
+        assert call(monkeypatch, capsys, job, "--policy", policy, "--out", out, "--tasks", tasks) == ""
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("terminus-2: 3 trials, mean reward 0.500 of 2, 3 turns, CE of output ")
     assert lines[1] == "d: no verdict (EnvironmentStartError)"
@@ -152,9 +152,9 @@ def test_importing_twice_adds_nothing(tmp_path, policy, tasks, monkeypatch, caps
     assert len(ce) and (ce["nll"] > 0).all() and ce["trajectory_id"].nunique() == 2
 
 
-def test_what_is_no_job_is_one_line(tmp_path, policy, codec, monkeypatch):
+def test_what_is_no_job_is_one_line(tmp_path, policy, codec, monkeypatch, capsys):
     def told(folder) -> str:
-        message = call(monkeypatch, folder, "--policy", policy)
+        message = call(monkeypatch, capsys, folder, "--policy", policy)
         assert message.startswith("error: ") and "\n" not in message
         return message
 

@@ -125,9 +125,9 @@ def test_every_profile_has_a_plan(profile, monkeypatch, capsys):
 def test_refusals_are_one_line(arguments, message, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("sys.argv", ["echo-terminal", "plan", *arguments])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert str(end.value.code).startswith(message) and "\n" not in str(end.value.code)
+    main_exit(1)
+    said = capsys.readouterr().err
+    assert said.startswith(message) and said.count("\n") == 1
 
 
 def test_what_does_not_fit_is_said(monkeypatch, capsys):
