@@ -68,12 +68,8 @@ def test_plans_widths_and_outputs(terminal):
     terminal.run(
         "sqlite3 x.db 'create table t(a, b); insert into t values(1, 2), (3, \"wwwww\"); create table long(c)'"
     )
-    tree = terminal.run(
-        "sqlite3 x.db 'explain query plan select * from t x join t y on x.a = y.a order by x.b'"
-    )
-    assert tree.stdout == (
-        "QUERY PLAN\n|--SCAN x\n|--SEARCH y USING AUTOMATIC COVERING INDEX (a=?)\n`--USE TEMP B-TREE FOR ORDER BY\n"
-    )
+    tree = terminal.run("sqlite3 x.db 'explain query plan select * from t order by b'")
+    assert tree.stdout == "QUERY PLAN\n|--SCAN t\n`--USE TEMP B-TREE FOR ORDER BY\n"
     wide = terminal.run("sqlite3 x.db '.mode column' '.width 3 -4' 'select * from t'")
     assert wide.stdout == "a       b\n---  ----\n1       2\n\n3    wwww\n        w\n"
     assert (
