@@ -276,17 +276,15 @@ def test_waits_of_python_end_and_count(says):
 
 @needs_python
 def test_python_is_otherwise_as_it_was(says):
-    """CPython 3.11.2 of Debian 12."""
-    trace = 'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\n'
-    assert says("python3 -c 'import os; os.stat(\"no\")'") == (
-        f"{trace}FileNotFoundError: [Errno 2] No such file or directory: 'no'\n"
-    )
-    assert says("python3 -c 'import time; time.sleep(-1)'") == (
-        f"{trace}ValueError: sleep length must be non-negative\n"
-    )
-    assert says("python3 -c 'import os; os.kill(99999, 0)'") == (
-        f"{trace}ProcessLookupError: [Errno 3] No such process\n"
-    )
+    """CPython 3.11.2 of Debian 12; later ones show the line too."""
+    trace = ["Traceback (most recent call last):", '  File "<string>", line 1, in <module>']
+    for command, error in (
+        ("import os; os.stat('no')", "FileNotFoundError: [Errno 2] No such file or directory: 'no'"),
+        ("import time; time.sleep(-1)", "ValueError: sleep length must be non-negative"),
+        ("import os; os.kill(99999, 0)", "ProcessLookupError: [Errno 3] No such process"),
+    ):
+        lines = says(f'python3 -c "{command}"').splitlines()
+        assert (lines[:2], lines[-1]) == (trace, error) and len(lines) <= 5
     assert (
         says("python3 -c 'import random; random.seed(5); print(random.random())'") == "0.6229016948897019\n"
     )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from echo_terminal.terminal.conformance import Case, Fixture, answers, built_in_fixture
+from echo_terminal.terminal.conformance import Case, Fixture, answers, built_in_fixture, unlike_record
 from echo_terminal.terminal.sessions import generate
 from echo_terminal.terminal.terminal import EngineUnavailable, File, Observation, Terminal, open_terminal
 
@@ -18,8 +18,11 @@ Episode = tuple[Mapping[str, File], Sequence[str]]  # files at reset, commands
 def answers_where_possible(
     terminal: Terminal, cases: Iterable[Case], fixture: Fixture
 ) -> Iterator[tuple[Observation | None, str]]:
-    """``conformance.answers``, but a command that this machine cannot run gives None and the reason."""
+    """``conformance.answers``, but a command that this machine cannot run as it was recorded gives None and why."""
     for case in cases:
+        if reason := unlike_record(case.command):
+            yield None, reason
+            continue
         try:
             yield next(answers(terminal, [case], fixture)), ""
         except EngineUnavailable as reason:
