@@ -64,8 +64,8 @@ def row(name: str, value: float, unit: str, target: str = "", holds: bool | None
 def fidelity(data: Path, corpora: Sequence[str] = CORPORA) -> list[dict[str, Any]]:
     """Exact agreement with real bash: all commands, those that fail, the families that tasks use, each family."""
     known = read_recorded(data / "bash_answers.jsonl")
-    cases = chain.from_iterable(read_corpus(data / f"{name}.jsonl") for name in corpora)
-    cases = [case for case in cases if not unlike_record(case.command)]
+    listed = chain.from_iterable(read_corpus(data / f"{name}.jsonl") for name in corpora)
+    cases = [case for case in listed if not unlike_record(case.command)]
     found = compare(
         cases, answers(open_terminal("virtual"), cases, built_in_fixture()), [known[c.command] for c in cases]
     )
