@@ -31,7 +31,7 @@ _DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an o
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
 
 
-_STREAMS = re.compile(r"\bexec\s(?:[^;&|\n]*\s)?(?:[012]?[<>]|&>)")
+_EXEC, _TURNS = re.compile(r"\bexec\s[^;&|\n]*(?:\n?(?:[012]?[<>]|&>))?"), re.compile(r"\s(?:[012]?[<>]|&>)")
 _STOPS = re.compile(r"\b(?:head|exit|break|read)\b|-\w*[mq]|[\s\d/{;'\"]q\b")
 
 
@@ -82,7 +82,7 @@ def _read(command: str, traces: bool) -> Reading:
         or not names.isdisjoint(_WRITES)
         or ("sort" in names and ("-o" in text or "--o" in text))
         or ("/" in text and BY_PATH.search(text) is not None),
-        "exec" in names and _STREAMS.search(command) is not None,
+        "exec" in names and any(_TURNS.search(call) is not None for call in _EXEC.findall(command)),
     )
 
 

@@ -30,14 +30,14 @@ FUNCTIONS = {  # of the shell, each in one line, for commands in which their nam
 }
 _WHICH = re.compile(rf"({PLACE})which(?=[ \t]+-|[ \t]*(?:[;&|)\n]|\Z))")
 _KILL = re.compile(
-    rf"({PLACE})timeout(?=(?:[ \t]+-\S+)*?[ \t]+(?:-s[ \t]*|--signal[= ])(?:SIG)?(?:KILL|9)[ \t])"
+    rf"({PLACE})timeout(?=(?:[ \t]+-\S+){{0,9}}?[ \t]+(?:-s[ \t]*|--signal[= ])(?:SIG)?(?:KILL|9)[ \t])"
 )
 _PROGRAMS = (
     "tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 bzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
 )
 _PROGRAM = re.compile(
-    rf"(?:({PLACE})|((?:\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s+))({'|'.join(_PROGRAMS.split())})(?![\w./-])"
+    rf"(?:({PLACE})|((?:\bxargs(?:\s+-\S+){{0,9}}|-exec(?:dir)?)\s+))({'|'.join(_PROGRAMS.split())})(?![\w./-])"
     r"([^;&\n|()}]*)(?=(\|?))"
 )
 _ALSO = re.compile(r"(\|[ \t]*)(wc|cut|tr|cmp|tee)(?=\s|\Z|[;&|)])")  # behind a pipe, where bytes may pass
@@ -73,7 +73,7 @@ _BYTES = re.compile(
     r"(?<![a-zA-Z])(?:tar|g?zip|gunzip|unzip|zcat|xz|unxz|xzcat|bzip2|bunzip2|bzcat|xxd|od|base64|hexdump|iconv|openssl)(?![a-zA-Z])"
     r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
 )
-_LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
+_LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]{{0,500}}?2>&1)(?!\s*>)")
 _HISTORY = re.compile(rf"({PLACE})(history|fc)(?![\w-])(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
 _SHORT = re.compile(
     rf"({PLACE})(?<!#!)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
@@ -123,7 +123,7 @@ def _called(match: re.Match[str]) -> str:
     if starter is not None:
         return f"{starter}{OWN}{name}{words}"
     passes = pipe or "<" in words or ">" in words or _DASH.search(words) is not None
-    passes = passes or _PIPED.search(match.string, 0, match.start(3)) is not None
+    passes = passes or _PIPED.search(match.string, max(0, match.start(3) - 100), match.start(3)) is not None
     if passes and _PLAIN.fullmatch(name + words) is not None:
         return match[0]  # what comes in is read by bashkit's as well
     return f"{place}{BYTEWISE + ' ' if passes else ''}{OWN}{name}{words}"
