@@ -10,7 +10,7 @@ from typing import NamedTuple
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
 from echo_terminal.terminal.wording import grammar
 from echo_terminal.terminal.wording.rewording import reworded
-from echo_terminal.terminal.wording.tracing import TRACED, traced
+from echo_terminal.terminal.wording.tracing import INSIDE, TRACED, traced
 
 SHORT = 1000  # characters of a command that is worth remembering
 _LEAVES = frozenset("exit logout exec kill set trap".split())
@@ -63,7 +63,9 @@ def read(command: str, *, traces: bool = False) -> Reading:
 
 
 def _read(command: str, traces: bool) -> Reading:
-    text = traced(command) if traces or TRACED.search(command) is not None else reworded(command)
+    traces = traces or TRACED.search(command) is not None
+    traces = traces or ("sh" in command and INSIDE.search(command) is not None)
+    text = traced(command) if traces else reworded(command)
     quoted = "'" in text or '"' in text
     names = set(_NAME.findall(command))
     stores = not names.isdisjoint(_STORES) or "%T" in command or "%t" in command

@@ -36,6 +36,10 @@ _PROGRAMS = (
     "tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 bzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
 )
+NAMES = (  # of programs that may be ours
+    *_PROGRAMS.split(),
+    *"xargs find head tail tr tee ls grep history fc env printenv wc cut cmp sort sed touch which".split(),
+)
 _PROGRAM = re.compile(
     rf"(?:({PLACE})|((?:\bxargs(?:\s+-\S+){{0,9}}|-exec(?:dir)?)\s+))({'|'.join(_PROGRAMS.split())})(?![\w./-])"
     r"([^;&\n|()}]*)(?=(\|?))"
@@ -74,7 +78,9 @@ _BYTES = re.compile(
     r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
 )
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]{{0,500}}?2>&1)(?!\s*>)")
-_HISTORY = re.compile(rf"({PLACE})(history|fc)(?![\w-])(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
+_HISTORY = re.compile(
+    rf"({PLACE}|\b(?:(?:ba|da)?sh -\w*c|eval|trap) ['\"])(history|fc)(?![\w-])(?=[ \t]*(?:[-\w]|[;&|)\n>'\"]|\Z))"
+)
 _SHORT = re.compile(
     rf"({PLACE})(?<!#!)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
@@ -91,6 +97,11 @@ def bytewise(command: str) -> bool:
     return _BYTES.search(command) is not None
 
 
+def own_lists(command: str) -> str:
+    """The command with our programs for the list of commands before it, in which bashkit's show what the engine ran."""
+    return _HISTORY.sub(rf"\1{OWN}\2", command) if "history" in command or "fc" in command else command
+
+
 def own_programs(command: str) -> str:
     """The command with our programs in the places where they are better."""
     if _NAMED.search(command) is not None:
@@ -103,8 +114,7 @@ def own_programs(command: str) -> str:
         command = _KILL.sub(rf"\1{KILLING}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
-    if "history" in command or "fc" in command:
-        command = _HISTORY.sub(rf"\1{OWN}\2", command)
+    command = own_lists(command)
     if "env" in command:
         command = _ENVIRONMENT.sub(rf"\1{OWN}\2", command)
     if " -l" in command:

@@ -51,7 +51,7 @@ _WRITTEN = re.compile(rf"(?<=\s)-newer[mac]t[ \t]+({_WORD})|(?<=\s)-[ac]newer(?=
 _DD = re.compile(r"(\bif=['\"]?/dev/)(?=u?random\b)")  # bashkit's dd knows the devices by their names
 _AGE = re.compile(r"(?<=\s)-[mac](time|min)\s+([-+]?)(\d+)(?=\s|\Z)")
 _SHUFFLES = re.compile(
-    rf"({_STARTS})sort(?=(?:[ \t]+{_WORD}){{0,40}}?[ \t]+(?:-[a-su-zA-Z]*R|--random-so|--sort=r)[^;&|\n]*)"
+    rf"({_STARTS})sort(?=(?:[ \t]+{_WORD}){{0,40}}?[ \t]+(?:-[a-su-zA-Z]*R|--random-so|--sort=r))"
 )
 
 
