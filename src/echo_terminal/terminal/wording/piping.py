@@ -49,6 +49,9 @@ _NAMED = re.compile(r"tar|zip|zcat|xz|bzcat|xxd|hexdump|hd\b|base(?:64|32|nc)|ic
 _DASH = re.compile(r"\s-(?=\s|\Z)")
 _PLAIN = re.compile(r"(?:\w+sum|base64(?:\s+-w\s*0)?|xxd(?:\s+-p)?)\s*(?:<<<\s*\S+\s*|<\s*[\w./-]+\s*)?")
 _PIPED = re.compile(r"(?<!\|)\|&?\s*\Z")
+_GROUPS = ("(", "{", "do", "then", "else")  # whose input is that of a program in them without words
+_WORDS = re.compile(r"\s[^\s-]")
+_GROUPED = re.compile(r"\s*(?:;[^(){}|&\n]{0,200})?[)}]\s*[|>]")  # the end of a group, whose output goes on
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
 _FIND_ALSO = frozenset(
@@ -75,7 +78,7 @@ def _chosen_find(match: re.Match[str]) -> str:
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(
     r"(?<![a-zA-Z])(?:tar|g?zip|gunzip|unzip|zcat|xz|unxz|xzcat|bzip2|bunzip2|bzcat|xxd|od|base64|hexdump|iconv|openssl)(?![a-zA-Z])"
-    r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
+    r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\(|\|[ \t]*cmp\b|\b(?:cat|head|tail)\b[^;&|\n]{0,200}\|[ \t]*tee\b"
 )
 _LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]{{0,500}}?2>&1)(?!\s*>)")
 _HISTORY = re.compile(
@@ -133,6 +136,8 @@ def _called(match: re.Match[str]) -> str:
     if starter is not None:
         return f"{starter}{OWN}{name}{words}"
     passes = pipe or "<" in words or ">" in words or _DASH.search(words) is not None
+    passes = passes or (place is not None and place.strip() in _GROUPS and _WORDS.search(words) is None)
+    passes = passes or _GROUPED.match(match.string, match.end()) is not None
     passes = passes or _PIPED.search(match.string, max(0, match.start(3) - 100), match.start(3)) is not None
     if passes and _PLAIN.fullmatch(name + words) is not None:
         return match[0]  # what comes in is read by bashkit's as well
