@@ -106,8 +106,24 @@ def test_no_condition_takes_long_to_read(word):
     assert time.perf_counter() - started < 1  # limit: the time of a command starts behind its reading
 
 
+LONG = (
+    "\n", "[[ ", "[[ a =~ ", "grep a; > x; ", "exec ", "set ", "set -e; ", "set -x; for a in ", "find . ",
+    "find . -exec ",
+    "jq '", 'jq "', "jq .a | ", "jq 'del(.a)", "} >> a ", "> a > b; ", "< a < b; ", "cat > a <<E\n", "<<E <<E ",
+    "a=( <<",
+    "tar | openssl a ", "timeout -k 1 ", "$(timeout -k -n", "sh ", "eval 'a' ", "eval x; 'sh ", "echo '\\u00e9' ",
+    "\\u00e9", "sed -e ", "sed s/a/b/; ", "`touch a ", "`sort a ", "< /dev/zero ", "(ls 2>&1", "xargs -xargs ",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "text", ["\n" * 60_000, "[[ " * 20_000, "[[ a =~ " * 8_000 + "b ]]", "ls > a " * 2_000]
+    "text",
+    [
+        "[[ a =~ " * 8_000 + "b ]]",
+        "ls > a " * 2_000,
+        f"grep {'a ' * 200}; echo > x",
+        *((unit * 60_000)[:60_000] for unit in LONG),
+    ],
 )
 def test_no_long_text_takes_long_to_read(text):
     started = time.perf_counter()

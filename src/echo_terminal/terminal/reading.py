@@ -10,7 +10,7 @@ from typing import NamedTuple
 from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
 from echo_terminal.terminal.wording import grammar
 from echo_terminal.terminal.wording.rewording import reworded
-from echo_terminal.terminal.wording.tracing import TRACED, traced
+from echo_terminal.terminal.wording.tracing import INSIDE, TRACED, traced
 
 SHORT = 1000  # characters of a command that is worth remembering
 _LEAVES = frozenset("exit logout exec kill set trap".split())
@@ -31,7 +31,7 @@ _DEFINES = re.compile(r"\(\s*\)|SHOPT_|(?:^|[\s;&|({])\.\s")  # a function, an o
 _CHILD = re.compile(r"(?<![&><|\\])&(?![&>])")
 
 
-_STREAMS = re.compile(r"\bexec\s(?:[^;&|\n]*\s)?(?:[012]?[<>]|&>)")
+_EXEC, _TURNS = re.compile(r"\bexec\s[^;&|\n]*(?:\n?(?:[012]?[<>]|&>))?"), re.compile(r"\s(?:[012]?[<>]|&>)")
 _STOPS = re.compile(r"\b(?:head|exit|break|read)\b|-\w*[mq]|[\s\d/{;'\"]q\b")
 
 
@@ -63,7 +63,9 @@ def read(command: str, *, traces: bool = False) -> Reading:
 
 
 def _read(command: str, traces: bool) -> Reading:
-    text = traced(command) if traces or TRACED.search(command) is not None else reworded(command)
+    traces = traces or TRACED.search(command) is not None
+    traces = traces or ("sh" in command and INSIDE.search(command) is not None)
+    text = traced(command) if traces else reworded(command)
     quoted = "'" in text or '"' in text
     names = set(_NAME.findall(command))
     stores = not names.isdisjoint(_STORES) or "%T" in command or "%t" in command
@@ -82,7 +84,7 @@ def _read(command: str, traces: bool) -> Reading:
         or not names.isdisjoint(_WRITES)
         or ("sort" in names and ("-o" in text or "--o" in text))
         or ("/" in text and BY_PATH.search(text) is not None),
-        "exec" in names and _STREAMS.search(command) is not None,
+        "exec" in names and any(_TURNS.search(call) is not None for call in _EXEC.findall(command)),
     )
 
 

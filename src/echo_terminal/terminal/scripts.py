@@ -20,6 +20,7 @@ from echo_terminal.terminal.wording import piping
 from echo_terminal.terminal.wording.calling import LONGEST, PROGRAM, RUN
 from echo_terminal.terminal.wording.dash_scripts import in_dash
 from echo_terminal.terminal.wording.grammar import syntax_error, unclosed
+from echo_terminal.terminal.wording.inner import with_functions
 from echo_terminal.terminal.wording.outputs import grouped
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.texts import unended
@@ -198,9 +199,9 @@ def _as_text(text: str, change: Rewording, *, traces: bool, dash: bool) -> tuple
     head, changed = before + head, _reworded(changed)
     if changed.count("\n") != text.count("\n"):  # errors would name other lines
         return "", text
-    for name, function in FUNCTIONS.items():
-        head += f"{function}; " if name in changed else ""
-    return head, changed
+    called = {name: function for name, function in FUNCTIONS.items() if name in changed}
+    head += "".join(f"{function}; " for function in called.values())
+    return head, with_functions(changed, called) if called else changed
 
 
 def _quoted(text: str) -> str:

@@ -37,6 +37,7 @@ from echo_terminal.terminal.virtual_python import PythonProgram
 from echo_terminal.terminal.wording import lost
 from echo_terminal.terminal.wording.context import in_context
 from echo_terminal.terminal.wording.grammar import open_ended, warnings
+from echo_terminal.terminal.wording.inner import with_functions
 from echo_terminal.terminal.wording.jq_numbers import with_numbers
 from echo_terminal.terminal.wording.jq_words import of_jq
 from echo_terminal.terminal.wording.listings import LONGEST, real_output
@@ -99,7 +100,10 @@ class VirtualTerminal:
         self._altered = False  # may the shell have functions, aliases, options or outputs of its own?
         self._state: ShellState | None = None  # of the shell, where it was looked at
         self._env: dict[str, str] | None = None  # its exported variables, where they were asked for
-        self._line, self._last = FIRST_LINE, ""  # word of a command beside the shell, that it does not know
+        self._line, self._last = (
+            FIRST_LINE,
+            "''",
+        )  # the last word of a command, where the shell does not know it
         self._clock.restart()
         self._modes.restart({p: f.mode for p, f in own.items() if f.mode != 0o644 and f.link is None})
         self._seed, self._runs = seed, 0  # what RANDOM starts from in a new instance
@@ -168,12 +172,15 @@ class VirtualTerminal:
             virtual_tree.settle_times(shell, self._clock, new=reading.stores)
         self._runs += 1
         self._ran.clear()
+        asks = _CARRIED.search(command) is not None
+        self._left = virtual_shell.left(shell, self._last, self._code) if asks else ""
         self._altered, self._deep = self._altered or reading.alters, self._deep or "eval" in command
         self._draw_devices(command.encode("utf-8", "replace"))
         self._limits.start(timeout)
         self._modes.before(command, shell, writes=reading.writes or self._altered, shows=not self._altered)
         before, traces = self._cwd, "x" in self._options
-        known = with_numbers(self._rights.applied(shell, command), before, shell.fs())
+        known = self._rights.applied(shell, command)
+        known = known if traces else with_numbers(known, before, shell.fs())
         known = virtual_shell.with_line(known, line)
         known = lost.hidden(known, self._lost, shell.fs()) if self._lost or "PATH" in known else known
         known = virtual_shell.upwards(known, self._cwd, shell.fs()) if "cd .." in known else known
@@ -217,6 +224,7 @@ class VirtualTerminal:
         look at what it says on its way, nor at the shell after it."""
         shell, chunks = self._open, []
         text, watched = self._prepare(known, reading)
+        self._last = ""
         execute = on_deep_stack if not lone and (self._deep or reading.nests) else Bash.execute_sync
         listen = None if lone else lambda out, err: chunks.append((out, err))
         sound, self._sound = self._sound, False
@@ -236,7 +244,6 @@ class VirtualTerminal:
             code = self._after(code, stderr)
             if code in SIGNALLED:
                 code, status = KILLED_EXIT, Status.KILLED
-        self._last = ""
         if lone:
             self._modes.done(shell)
             return stdout, stderr, code, status
@@ -260,12 +267,13 @@ class VirtualTerminal:
         text, after = reading.text, []
         before = virtual_shell.carried(self._options, self._traps, at_exit=may_end)
         before += [f"SECONDS={self._seconds}"] if self._timed else []  # no time passes between commands
-        for name, function in scripts.FUNCTIONS.items():
-            if name in text:
-                self._rights.define(self._open, name, function)
+        called = {name: function for name, function in scripts.FUNCTIONS.items() if name in text}
+        for name, function in called.items():
+            self._rights.define(self._open, name, function)
+        text = with_functions(text, called) if called and "sh" in text else text
         asks = "$?" in command or (reading.leaves and virtual_shell.bare(command))
-        if self._last and _CARRIED.search(command) is not None:
-            before.append(f": {self._last}; (exit {self._code})")
+        if self._left and not (self._code and ("ERR" in self._traps or "-e" in self._options)):
+            before.append(self._left)
         elif asks and self._code and "ERR" in self._traps:
             text = virtual_shell.with_code(text, self._code)
         elif asks and self._code and "-e" not in self._options:
@@ -277,7 +285,7 @@ class VirtualTerminal:
         watched = (reading.child or may_end or self._timed) and not (open_ended(reading.text) or self._debug)
         if watched:
             traps = "trap" in command or "EXIT" in self._traps
-            ends = f"{END} $? $SECONDS"
+            ends = f'{END} $? $SECONDS "$_"'
             after += [f'{ends} "$(trap -p EXIT)"', "trap - EXIT"] if traps else [ends]
             if reading.child and (names := virtual_shell.of_children(command)):
                 before[:0] = [virtual_shell.OF_CHILDREN[name] for name in names]
@@ -287,8 +295,8 @@ class VirtualTerminal:
         return virtual_shell.numbered(text, self._line - LINES) if before else text, watched
 
     def _reached(self, context: BuiltinContext) -> BuiltinResult:
-        code, seconds, *at_exit = context.argv
-        self._end, self._seconds = int(code), int(seconds)
+        code, seconds, last, *at_exit = context.argv
+        self._end, self._seconds, self._last = int(code), int(seconds), shlex.quote(last)
         self._exit = virtual_shell.exit_trap(at_exit[0]) if at_exit else self._exit
         return BuiltinResult()
 
@@ -307,7 +315,7 @@ class VirtualTerminal:
         if self._end is not None:
             return self._end
         if "-e" in self._options or not virtual_shell.aborted(stderr):
-            self._line, self._exit = FIRST_LINE, {}
+            self._line, self._exit, self._last = FIRST_LINE, {}, "''"
             virtual_shell.forget(self._open)
         return code
 

@@ -11,6 +11,7 @@ from bashkit import Bash, BuiltinContext, BuiltinResult, ExecutionProfile, FileS
 
 from echo_terminal.terminal.state import SHELL_VARIABLES
 from echo_terminal.terminal.terminal import CLOCK, ENVIRONMENT, HOME, HOSTNAME, USER
+from echo_terminal.terminal.wording.piping import OWN
 from echo_terminal.terminal.wording.words import PLACE
 
 OF_CHILDREN = {  # in a command that starts children, which bashkit has run to their ends: as if they still ran
@@ -93,6 +94,19 @@ def of_children(command: str) -> list[str]:
     """The names of ``OF_CHILDREN`` that a command with children calls."""
     found = [name for name in OF_CHILDREN if name in command]
     return [name for name in found if name != "wait" or "kill" in found]
+
+
+def left(shell: Bash, word: str, code: int) -> str:
+    """What leaves ``$_`` and PIPESTATUS as the command before, with this exit code, left them: those that run between
+    commands change both. ``word``: its last one, where the shell does not know it."""
+    if word:
+        return f": {word}; (exit {code})"
+    said = shell.execute_sync('printf "%s " "${PIPESTATUS[@]}" : "$_"').stdout
+    codes, _, last = said.partition(": ")
+    if codes.split()[-1:] != [str(code)]:
+        codes = str(code)
+    last = last[:-1].removeprefix(OWN)
+    return f": {shlex.quote(last)}; {' | '.join(f'(exit {code})' for code in codes.split())}"
 
 
 def bare(command: str) -> bool:

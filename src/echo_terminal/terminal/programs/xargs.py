@@ -21,7 +21,7 @@ AT_ONCE = 200
 ROOM_OF_LINE = 128 << 10  # bytes of one command's words
 _PLACE = re.compile(
     rf"({PLACE})xargs(?=[ \t\n;&|)<>]|$)"
-    r"(?![^|;&\n]*(?:\s-p\b|--interactive|--help))"
+    r"(?![^|;&\n]{0,500}(?:\s-p\b|--interactive|--help))"
 )
 _NO_PROGRAMS = frozenset(
     "alias bg bind break builtin cd command compgen complete continue declare dirs disown enable eval exec exit export "

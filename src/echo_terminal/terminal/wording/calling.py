@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from echo_terminal.terminal.wording.piping import OWN
-from echo_terminal.terminal.wording.texts import texts
+from echo_terminal.terminal.wording.texts import inside, texts
 from echo_terminal.terminal.wording.words import PLACE
 
 LONGEST = 20_000  # characters of a command or script that is looked through
@@ -26,15 +26,15 @@ def scripts_called(command: str) -> str:
 
     def one(match: re.Match[str]) -> str:
         start, before = match.start(1), match[1].rstrip()
-        if any(a <= match.end() < b for a, b in spans):
+        if inside(spans, match.end()):
             return match[0]
         head = bare[: match.end()]
-        inside = any(
+        within = any(
             (place := head.rfind(opening)) >= 0 and head.count(opening[-1], place) > head.count(end, place)
             for opening, end in (("=(", ")"), ("((", ")"), ("${", "}"))  # a list, arithmetic, a parameter
         )
         goes_on = before == "" and command[:start].endswith("\\")
         pattern = cases and before != "(" and _PATTERN.match(command, match.end()) is not None
-        return match[0] if inside or goes_on or pattern else f"{match[1]}{RUN} $LINENO "
+        return match[0] if within or goes_on or pattern else f"{match[1]}{RUN} $LINENO "
 
     return _CALL.sub(one, command)

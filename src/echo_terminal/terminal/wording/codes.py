@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
+from echo_terminal.terminal.wording.texts import inside
 from echo_terminal.terminal.wording.words import PLACE
 
 _CODE = re.compile(r"(?<!\\)\\(?:u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8}))")
-_READS = re.compile(rf"{PLACE}(?:echo\s+-[nE]*e\w*|printf)\b[^;&|\n]*\Z")
+_READS = re.compile(rf"{PLACE}(?:echo\s+-[nE]*e\w*|printf)\b[^;&|\n]*")
 _NUL = re.compile(rf"({PLACE}printf[ \t]+)('[^']*'|\"[^\"$`]*\")")
 
 
@@ -21,29 +23,30 @@ def nul_codes(command: str) -> str:
 def plain_codes(command: str) -> str:
     """The command with the codes that ``echo -e``, ``printf`` and ``$''`` leave as they are protected from bashkit."""
 
+    quotes = _quotes(command, [match.start() for match in _CODE.finditer(command)])
+    read = [match.span() for match in _READS.finditer(command)]
+
     def protected(match: re.Match[str]) -> str:
-        code = match[1] or match[2]
-        before = command[: match.start()]
-        inside = _open_quote(before)
-        if int(code, 16) < 0x80 or (inside != "$'" and _READS.search(before) is None):
+        code, quote = match[1] or match[2], next(quotes)
+        if int(code, 16) < 0x80 or (quote != "$'" and not inside(read, match.start())):
             return match[0]
-        slashes = "\\\\" if inside in ("'", "$'") else "\\\\\\\\"
+        slashes = "\\\\" if quote in ("'", "$'") else "\\\\\\\\"
         return f"{slashes}{'u' if match[1] else 'U'}{int(code, 16):0{4 if match[1] else 8}X}"
 
     return _CODE.sub(protected, command)
 
 
-def _open_quote(text: str) -> str:
-    """The quote in which a text ends; empty outside of all."""
-    quote = ""
-    place = 0
-    while place < len(text):
-        letter = text[place]
-        if letter == "\\" and quote != "'":
+def _quotes(text: str, places: Sequence[int]) -> Iterator[str]:
+    """The quotes in which such places, in order, stand; empty outside of all."""
+    quote, place = "", 0
+    for end in places:
+        while place < end:
+            letter = text[place]
+            if letter == "\\" and quote != "'":
+                place += 1
+            elif not quote and letter in "'\"":
+                quote = "$'" if letter == "'" and text[place - 1 : place] == "$" else letter
+            elif quote and letter == quote[-1]:
+                quote = ""
             place += 1
-        elif not quote and letter in "'\"":
-            quote = "$'" if letter == "'" and text[place - 1 : place] == "$" else letter
-        elif quote and letter == quote[-1]:
-            quote = ""
-        place += 1
-    return quote
+        yield quote

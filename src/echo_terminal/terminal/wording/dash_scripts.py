@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from echo_terminal.terminal.wording.dash import ABSENT, ECHO, ECHOES
-from echo_terminal.terminal.wording.texts import texts
+from echo_terminal.terminal.wording.texts import inside, texts
 from echo_terminal.terminal.wording.words import PLACE
 
 _BAD = "Bad substitution"
@@ -60,7 +60,7 @@ def _ended(script: str) -> str:
         (match.start(), said)
         for pattern, said in _ENDS
         for match in pattern.finditer(script)
-        if not any(a <= match.start() < b for a, b in (plain if said == _BAD else spans))
+        if not inside(plain if said == _BAD else spans, match.start())
     ]
     if not found:
         return script
@@ -73,6 +73,4 @@ def _ended(script: str) -> str:
 
 def _changed(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], text: str) -> str:
     spans = texts(text) or ()
-    return pattern.sub(
-        lambda match: match[0] if any(a <= match.start() < b for a, b in spans) else change(match), text
-    )
+    return pattern.sub(lambda match: match[0] if inside(spans, match.start()) else change(match), text)

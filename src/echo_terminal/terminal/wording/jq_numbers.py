@@ -8,6 +8,8 @@ import re
 from bashkit import FileSystem
 
 from echo_terminal.terminal.wording.piping import JQ, RAW_JQ
+from echo_terminal.terminal.wording.texts import outside_texts
+from echo_terminal.terminal.wording.tracing import TRACED
 from echo_terminal.terminal.wording.words import PLACE
 
 LARGEST = 1 << 16  # bytes of a file that is looked through
@@ -21,7 +23,7 @@ _RAW = re.compile(r"\s(?:-\w*[rj]\w*|--raw-output|--join-output)\b")
 
 def with_numbers(command: str, cwd: str, fs: FileSystem) -> str:
     """The command with jq called by the function that mends numbers, where what it reads has such."""
-    if "jq" not in command:
+    if "jq" not in command or TRACED.search(command) is not None:
         return command
     texts = [command]
     for name in _FILE.findall(command):
@@ -31,6 +33,8 @@ def with_numbers(command: str, cwd: str, fs: FileSystem) -> str:
     if not any(_ODD.search(text) for text in texts):
         return command
     if _RAW.search(command) is None:
-        return _JQ.sub(rf"\1{JQ} \2", command)
+        return outside_texts(command, lambda text: _JQ.sub(rf"\1{JQ} \2", text))
     strings = (string for text in texts for string in _STRING.findall(text))
-    return command if any(map(_LIKE.search, strings)) else _JQ.sub(rf"\1{RAW_JQ} \2", command)
+    if any(map(_LIKE.search, strings)):
+        return command
+    return outside_texts(command, lambda text: _JQ.sub(rf"\1{RAW_JQ} \2", text))

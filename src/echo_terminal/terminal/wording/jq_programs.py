@@ -25,9 +25,10 @@ def __delete($p):
 def delpaths($all): reduce ($all | unique | reverse | .[]) as $p (.; __delete($p));
 def del(f): delpaths([path(f)]);
 """
+_MOST = 100  # programs of a command that get them
 _NAMES = re.compile(r"\b(?:INDEX\(|del\(|delpaths\()")
 _PROGRAM = re.compile(
-    r"\bjq\s(?:[^'\"|;&\n]|'[^']*'|\"(?:\\.|[^\"\\])*\")*?"
+    r"\bjq\s(?:(?!\bjq\s)[^'\"|;&\n]|'[^']*'|\"(?:\\.|[^\"\\])*\")*?"
     r"(?:(?P<single>')(?=[^']*\b(?:INDEX|del|delpaths)\()|(?P<double>\")(?=(?:\\.|[^\"\\])*\b(?:INDEX|del|delpaths)\())",
     re.S,
 )
@@ -35,11 +36,13 @@ _PROGRAM = re.compile(
 
 def defined(command: str) -> str:
     """The command with those functions at the beginning of the programs for ``jq`` that call them."""
-    return _PROGRAM.sub(_led, command) if _NAMES.search(command) is not None else command
+    return _PROGRAM.sub(_led, command, count=_MOST) if _NAMES.search(command) is not None else command
 
 
 def _led(match: re.Match[str]) -> str:
-    rest = match.string[match.end() :]
-    text = (_INDEX if "INDEX(" in rest else "") + (_DELETE if "del" in rest else "")
+    calls, behind = match.string, match.end()
+    text = (_INDEX if calls.find("INDEX(", behind) >= 0 else "") + (
+        _DELETE if calls.find("del", behind) >= 0 else ""
+    )
     text = " ".join(text.split()) + " "
     return match[0] + (text if match["single"] else re.sub(r"[$\"\\`]", r"\\\g<0>", text))

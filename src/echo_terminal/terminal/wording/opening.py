@@ -3,8 +3,11 @@ where nothing can be written."""
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
+from bisect import bisect_left
+from collections.abc import Callable
 
 from echo_terminal.terminal.programs.call import NO_ENTRY, Call, quote
 from echo_terminal.terminal.shell_session import WRITABLE
@@ -17,7 +20,8 @@ SAME = "/etc/.same"  # what is read there is the file that is written to
 _HOW = {">": "w$-", ">>": "ww", "<": "r"}
 LONGEST = 4096  # characters of a simple command before its redirection
 _WORD = r"(?:\"[^\"$`\\\n]+\"|'[^'\n]+'|[\w./~+@%:,-]+)"
-_COMMAND = re.compile(r"[^;&|\n(){}<>`]+")
+_BETWEEN = ";&|\n(){}<>`"  # simple commands
+_COMMAND = re.compile(rf"[^{_BETWEEN}]+")
 _REDIRECTION = re.compile(rf"(?<![<>&=\d-])(>>?)[ \t]*({_WORD})(?=[\s;&|)]|\Z)")
 _OUTPUT = re.compile(rf"(?<![<>&=\w-])1?(>>?)[ \t]*({_WORD})")
 _INPUT = re.compile(rf"(?<![<>&=\w-])0?(<)[ \t]*({_WORD})")
@@ -25,9 +29,9 @@ _SEVERAL_OUTPUTS, _SEVERAL_INPUTS = (  # of one command: all are opened, the las
     re.compile(rf"{one}(?:(?:[ \t]+(?:2>>?[ \t]*)?{_WORD})*[ \t]*{one})+(?=[\s;&|)]|\Z)")
     for one in (_OUTPUT.pattern, _INPUT.pattern)
 )
-_LOOKS = re.compile(rf"(?:^|[\s;&|({{])(?:{OWN})?(?:ls|find|du|tar|zip)\b|[*?]|\bgrep\b.* -\w*[rR]")
+_LOOKS = re.compile(rf"(?:^|[\s;&|({{])(?:{OWN})?(?:ls|find|du|tar|zip)\b|[*?]|\bgrep\b.{{0,200}} -\w*[rR]")
 _ITSELF = re.compile(
-    rf"({PLACE}[ef]?grep)((?:[ \t]+(?:{_WORD}|[^\s;&|<>()'\"`$]+))+)[ \t]*>>?[ \t]*({_WORD})"
+    rf"({PLACE}[ef]?grep)((?:[ \t]+(?:\"[^\"$`\\\n]+\"|'[^'\n]+'|[^\s;&|<>()'\"`$]+))+)[ \t]*>>?[ \t]*({_WORD})"
 )
 _CAT = re.compile(rf"({PLACE}cat)((?:[ \t]+{_WORD})+)(?=[ \t]*>>[ \t]*({_WORD}))")
 _TOUCH = re.compile(rf"({PLACE})touch((?:[ \t]+[\w./+@%:,-]+)+)(?=[ \t]*(?:[;&|)\n]|\Z|\d?>))")
@@ -38,9 +42,9 @@ _SAME = re.compile(rf"(?m)(^cat: )?{re.escape(SAME)}([^\s:']+): {NO_ENTRY}")
 def openings(command: str) -> str:
     """The command with its redirections opened first where it could see that, or could not write there."""
     if command.count(">") > 1:
-        command = _SEVERAL_OUTPUTS.sub(lambda match: _last(match, _OUTPUT), command)
+        command = _SEVERAL_OUTPUTS.sub(_last_of(_OUTPUT), command)
     if command.count("<") > 1:
-        command = _SEVERAL_INPUTS.sub(lambda match: _last(match, _INPUT), command)
+        command = _SEVERAL_INPUTS.sub(_last_of(_INPUT), command)
     if ">" in command:
         if "grep" in command:
             command = _ITSELF.sub(_found_itself, command)
@@ -52,14 +56,23 @@ def openings(command: str) -> str:
     return command
 
 
-def _last(match: re.Match[str], one: re.Pattern[str]) -> str:
+def _last_of(one: re.Pattern[str]) -> Callable[[re.Match[str]], str]:
     """Redirections of one command as one to what ``open_`` says; in an expression these are comparisons."""
-    before = match.string[: match.start()]
-    if any(before.count(begin) > before.count(end) for begin, end in (("((", "))"), ("[[", "]]"))):
-        return match[0]
-    found = [redirection.groups() for redirection in one.finditer(match[0])]
-    words = " ".join(f"{_HOW[sign]} {word}" for sign, word in found)
-    return f'{one.sub("", match[0])} {found[-1][0]} "$({OPEN} {words})"'
+    seen, within = 0, [0, 0]  # characters of the command, and open expressions in them
+
+    def last(match: re.Match[str]) -> str:
+        nonlocal seen
+        for index, (begin, end) in enumerate((("((", "))"), ("[[", "]]"))):
+            place = seen, match.start()
+            within[index] += match.string.count(begin, *place) - match.string.count(end, *place)
+        seen = match.start()
+        if max(within) > 0:
+            return match[0]
+        found = [redirection.groups() for redirection in one.finditer(match[0])]
+        words = " ".join(f"{_HOW[sign]} {word}" for sign, word in found)
+        return f'{one.sub("", match[0])} {found[-1][0]} "$({OPEN} {words})"'
+
+    return last
 
 
 def _opened(match: re.Match[str]) -> str:
@@ -67,14 +80,26 @@ def _opened(match: re.Match[str]) -> str:
     plain = word.strip("'\"")
     outside = plain.startswith("/") and _is_fixed(posixpath.normpath(plain))
     if not outside:
-        start = match.string[max(0, match.start() - LONGEST) : match.start()].rstrip()
-        compound = start.endswith((")", "}", "done", "fi", "esac"))
-        before = start if compound else (_COMMAND.findall(start)[-1:] or [""])[0]
-        behind = _COMMAND.match(match.string, match.end())
-        named = word in before.split() or (behind is not None and word in behind[0].split())
-        if _LOOKS.search(before) is None and (sign == ">>" or compound or not named):
-            return match[0]
+        command, first = match.string, max(0, match.start() - LONGEST)
+        start = command[first : match.start()].rstrip()
+        if start.endswith((")", "}", "done", "fi", "esac")):
+            looks = _looks(command)
+            if bisect_left(looks, first) == bisect_left(looks, match.start()):
+                return match[0]
+        else:
+            start = start.rstrip(_BETWEEN)
+            before = start[max(map(start.rfind, _BETWEEN)) + 1 :]
+            behind = _COMMAND.match(command, match.end())
+            named = word in before.split() or (behind is not None and word in behind[0].split())
+            if _LOOKS.search(before) is None and (sign == ">>" or not named):
+                return match[0]
     return f'{sign} "$({OPEN} {_HOW[sign]} {word})"'
+
+
+@functools.lru_cache(maxsize=4)
+def _looks(command: str) -> list[int]:
+    """Where programs begin that look at more files than they name."""
+    return [match.start() for match in _LOOKS.finditer(command)]
 
 
 def _found_itself(match: re.Match[str]) -> str:

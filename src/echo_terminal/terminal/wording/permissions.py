@@ -17,7 +17,7 @@ from bashkit import Bash
 from echo_terminal.terminal.programs.call import Call
 from echo_terminal.terminal.shell_session import WRITABLE
 from echo_terminal.terminal.terminal import File
-from echo_terminal.terminal.wording.texts import to_keep
+from echo_terminal.terminal.wording.texts import inside, to_keep
 from echo_terminal.terminal.wording.words import PLACE
 
 DENIED = "/usr/.denied/"
@@ -160,7 +160,7 @@ def _spreads(command: str) -> bool:
     if _SPREADS.search(command) is None:
         return False
     spans = to_keep(command)
-    return any(not any(a <= m.start() < b for a, b in spans) for m in _SPREADS.finditer(command))
+    return any(not inside(spans, m.start()) for m in _SPREADS.finditer(command))
 
 
 def _changed(
@@ -173,7 +173,7 @@ def _changed(
     if pattern.search(command) is None:
         return command
     spans = to_keep(command) if kept is None else kept
-    return pattern.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in spans) else change(m), command)
+    return pattern.sub(lambda m: m[0] if inside(spans, m.start()) else change(m), command)
 
 
 def _function(called: str, name: str) -> str:

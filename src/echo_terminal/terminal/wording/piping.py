@@ -30,14 +30,18 @@ FUNCTIONS = {  # of the shell, each in one line, for commands in which their nam
 }
 _WHICH = re.compile(rf"({PLACE})which(?=[ \t]+-|[ \t]*(?:[;&|)\n]|\Z))")
 _KILL = re.compile(
-    rf"({PLACE})timeout(?=(?:[ \t]+-\S+)*?[ \t]+(?:-s[ \t]*|--signal[= ])(?:SIG)?(?:KILL|9)[ \t])"
+    rf"({PLACE})timeout(?=(?:[ \t]+-\S+){{0,9}}?[ \t]+(?:-s[ \t]*|--signal[= ])(?:SIG)?(?:KILL|9)[ \t])"
 )
 _PROGRAMS = (
     "tar gzip gunzip zcat xz unxz xzcat bzip2 bunzip2 bzcat xxd hexdump hd base64 base32 basenc iconv openssl cksum "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
 )
+NAMES = (  # of programs that may be ours
+    *_PROGRAMS.split(),
+    *"xargs find head tail tr tee ls grep history fc env printenv wc cut cmp sort sed touch which".split(),
+)
 _PROGRAM = re.compile(
-    rf"(?:({PLACE})|((?:\bxargs(?:\s+-\S+)*|-exec(?:dir)?)\s+))({'|'.join(_PROGRAMS.split())})(?![\w./-])"
+    rf"(?:({PLACE})|((?:\bxargs(?:\s+-\S+){{0,9}}|-exec(?:dir)?)\s+))({'|'.join(_PROGRAMS.split())})(?![\w./-])"
     r"([^;&\n|()}]*)(?=(\|?))"
 )
 _ALSO = re.compile(r"(\|[ \t]*)(wc|cut|tr|cmp|tee)(?=\s|\Z|[;&|)])")  # behind a pipe, where bytes may pass
@@ -45,6 +49,9 @@ _NAMED = re.compile(r"tar|zip|zcat|xz|bzcat|xxd|hexdump|hd\b|base(?:64|32|nc)|ic
 _DASH = re.compile(r"\s-(?=\s|\Z)")
 _PLAIN = re.compile(r"(?:\w+sum|base64(?:\s+-w\s*0)?|xxd(?:\s+-p)?)\s*(?:<<<\s*\S+\s*|<\s*[\w./-]+\s*)?")
 _PIPED = re.compile(r"(?<!\|)\|&?\s*\Z")
+_GROUPS = ("(", "{", "do", "then", "else")  # whose input is that of a program in them without words
+_WORDS = re.compile(r"\s[^\s-]")
+_GROUPED = re.compile(r"\s*(?:;[^(){}|&\n]{0,200})?[)}]\s*[|>]")  # the end of a group, whose output goes on
 _FIND = re.compile(rf"({PLACE})find(?=\s)((?:\\.|'[^']*'|\"[^\"]*\"|[^;&\n|)<>`'\"\\])*)")
 _FIND_WORD = re.compile(r"(?:(?<=\s)|^)-[a-zA-Z]\w*")
 _FIND_ALSO = frozenset(
@@ -71,10 +78,12 @@ def _chosen_find(match: re.Match[str]) -> str:
 _TEE = re.compile(rf"({PLACE})tee(?=\s+[^\s;&|])")
 _BYTES = re.compile(
     r"(?<![a-zA-Z])(?:tar|g?zip|gunzip|unzip|zcat|xz|unxz|xzcat|bzip2|bunzip2|bzcat|xxd|od|base64|hexdump|iconv|openssl)(?![a-zA-Z])"
-    r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\("
+    r"|\\x|\\[0-7]{3}|\.dat|\.bin|\.gz|random|>\(|\|[ \t]*cmp\b|\b(?:cat|head|tail)\b[^;&|\n]{0,200}\|[ \t]*tee\b"
 )
-_LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]*?2>&1)(?!\s*>)")
-_HISTORY = re.compile(rf"({PLACE})(history|fc)(?![\w-])(?=[ \t]*(?:[-\w]|[;&|)\n>]|\Z))")
+_LS = re.compile(rf"({PLACE})ls(\s[^;&|\n<]{{0,500}}?2>&1)(?!\s*>)")
+_HISTORY = re.compile(
+    rf"({PLACE}|\b(?:(?:ba|da)?sh -\w*c|eval|trap) ['\"])(history|fc)(?![\w-])(?=[ \t]*(?:[-\w]|[;&|)\n>'\"]|\Z))"
+)
 _SHORT = re.compile(
     rf"({PLACE})(?<!#!)/(?:usr/)?bin/(?=(?:ls|cat|grep|find|sed|awk|sort|head|tail|wc|mkdir|rm|cp|mv|ln|chmod|touch|"
     r"date|printf|tr|cut|uniq|env|seq|stat|du|tar|gzip|diff|tee|xargs|basename|dirname|id|whoami)\s)"
@@ -91,6 +100,11 @@ def bytewise(command: str) -> bool:
     return _BYTES.search(command) is not None
 
 
+def own_lists(command: str) -> str:
+    """The command with our programs for the list of commands before it, in which bashkit's show what the engine ran."""
+    return _HISTORY.sub(rf"\1{OWN}\2", command) if "history" in command or "fc" in command else command
+
+
 def own_programs(command: str) -> str:
     """The command with our programs in the places where they are better."""
     if _NAMED.search(command) is not None:
@@ -103,8 +117,7 @@ def own_programs(command: str) -> str:
         command = _KILL.sub(rf"\1{KILLING}", command)
     if "/bin/" in command:
         command = _SHORT.sub(r"\1", command)
-    if "history" in command or "fc" in command:
-        command = _HISTORY.sub(rf"\1{OWN}\2", command)
+    command = own_lists(command)
     if "env" in command:
         command = _ENVIRONMENT.sub(rf"\1{OWN}\2", command)
     if " -l" in command:
@@ -123,7 +136,9 @@ def _called(match: re.Match[str]) -> str:
     if starter is not None:
         return f"{starter}{OWN}{name}{words}"
     passes = pipe or "<" in words or ">" in words or _DASH.search(words) is not None
-    passes = passes or _PIPED.search(match.string, 0, match.start(3)) is not None
+    passes = passes or (place is not None and place.strip() in _GROUPS and _WORDS.search(words) is None)
+    passes = passes or _GROUPED.match(match.string, match.end()) is not None
+    passes = passes or _PIPED.search(match.string, max(0, match.start(3) - 100), match.start(3)) is not None
     if passes and _PLAIN.fullmatch(name + words) is not None:
         return match[0]  # what comes in is read by bashkit's as well
     return f"{place}{BYTEWISE + ' ' if passes else ''}{OWN}{name}{words}"

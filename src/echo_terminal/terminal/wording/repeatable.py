@@ -7,13 +7,14 @@ those that are sourced.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 
 from echo_terminal.terminal.programs.dates import parse_date
 from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.piping import OWN
-from echo_terminal.terminal.wording.texts import texts, to_keep
+from echo_terminal.terminal.wording.texts import inside, texts, to_keep
 from echo_terminal.terminal.wording.words import PLACE, value
 
 RUNS = re.compile(  # a script of the shell, or a folder that is entered
@@ -36,20 +37,21 @@ _STARTS = (
 )
 _JQ = re.compile(
     rf"({_STARTS}jq(?:\s+(?:--(?:arg|argjson|slurpfile|rawfile)\s+{_WORD}\s+{_WORD}|--indent\s+\d+|-L\s*{_WORD}"
-    rf"|-(?!\w*f)\w+|--(?!from-file|arg)[\w-]+))*\s+)(?=['\"\w.[({{$@])"
+    rf"|-(?!\w*f)\w+|--(?!from-file|arg)[\w-]+)){{0,40}}\s+)(?=['\"\w.[({{$@])"
 )
 _JQ_ASKS = {  # what jq's clock and time zone tell, in terms of what they do not
     "now": str(CLOCK),
     "localtime": "gmtime",
     "strflocaltime": "strftime(f)",
 }
-_TOUCHED = re.compile(rf"({_STARTS}touch\b[^;&|\n]*?\s(?:-\w*d[ \t]*|--date[ =]))({_WORD})")
-_FIND = re.compile(r"(\sfind\b|^find\b)(?=[^;&|\n]*\s-(?:[ac]?newer|[mac](?:time|min)\b))([^;&|\n]*)", re.M)
+_TOUCHED = re.compile(rf"({_STARTS}touch\b[^;&|\n]{{0,500}}?\s(?:-\w*d[ \t]*|--date[ =]))({_WORD})")
+_FIND = re.compile(r"(\sfind\b|^find\b)([^;&|\n]*)", re.M)
+_AGED = re.compile(r"\s-(?:[ac]?newer|[mac](?:time|min)\b)")
 _WRITTEN = re.compile(rf"(?<=\s)-newer[mac]t[ \t]+({_WORD})|(?<=\s)-[ac]newer(?=\s)")
 _DD = re.compile(r"(\bif=['\"]?/dev/)(?=u?random\b)")  # bashkit's dd knows the devices by their names
 _AGE = re.compile(r"(?<=\s)-[mac](time|min)\s+([-+]?)(\d+)(?=\s|\Z)")
 _SHUFFLES = re.compile(
-    rf"({_STARTS})sort(?=(?:[ \t]+{_WORD})*?[ \t]+(?:-[a-su-zA-Z]*R|--random-so|--sort=r)[^;&|\n]*)"
+    rf"({_STARTS})sort(?=(?:[ \t]+{_WORD}){{0,40}}?[ \t]+(?:-[a-su-zA-Z]*R|--random-so|--sort=r))"
 )
 
 
@@ -74,7 +76,7 @@ def _outside(
 ) -> Callable[[re.Match[str]], str]:
     def one(match: re.Match[str]) -> str:
         place = match.end(1) if match.re.groups else match.start()
-        return match[0] if any(start <= place < end for start, end in kept) else new(match)
+        return match[0] if inside(kept, place) else new(match)
 
     return one
 
@@ -87,9 +89,19 @@ def _chance(match: re.Match[str]) -> str:
 
 def _of_jq(match: re.Match[str]) -> str:
     """jq with definitions in front of its program, escaped so that they hold inside quotes too."""
-    asked = [name for name in _JQ_ASKS if re.search(rf"(?<![.$\w]){name}\b", match.string) is not None]
+    return match[1] + _heads(match.string)
+
+
+@functools.lru_cache(maxsize=16)
+def _heads(command: str) -> str:
+    asked = [name for name in _JQ_ASKS if re.search(rf"(?<![.$\w]){name}\b", command) is not None]
     heads = [f"def {name}{'(f)' if '(f)' in _JQ_ASKS[name] else ''}:{_JQ_ASKS[name]};" for name in asked]
-    return match[1] + re.sub(r"([ ;()])", r"\\\1", "".join(heads))
+    return re.sub(r"([ ;()])", r"\\\1", "".join(heads))
+
+
+def _of_find(match: re.Match[str]) -> str:
+    words = match[2]
+    return match[1] + (_AGE.sub(_dated, _WRITTEN.sub(_written, words)) if _AGED.search(words) else words)
 
 
 def _moment(word: str) -> str:
@@ -125,7 +137,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
     ("SRANDOM", _CHANCE, _chance),
     ("jq", _JQ, _of_jq),
     ("touch", _TOUCHED, lambda match: match[1] + _moment(match[2])),
-    ("find", _FIND, lambda match: match[1] + _AGE.sub(_dated, _WRITTEN.sub(_written, match[2]))),
+    ("find", _FIND, _of_find),
     ("if=/dev/", _DD, lambda match: f"{match[1]}/"),
     ("sort", _SHUFFLES, lambda match: f"{match[1]}{OWN}sort"),
 )

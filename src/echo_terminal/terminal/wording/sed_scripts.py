@@ -12,7 +12,7 @@ from echo_terminal.terminal.programs.call import Call, UsageError, options
 from echo_terminal.terminal.programs.text.columns import content
 from echo_terminal.terminal.wording.piping import OWN
 from echo_terminal.terminal.wording.sed_reading import Refused, Script
-from echo_terminal.terminal.wording.texts import to_keep
+from echo_terminal.terminal.wording.texts import inside, to_keep
 from echo_terminal.terminal.wording.usage import SED
 from echo_terminal.terminal.wording.words import PLACE, value, word_spans
 
@@ -26,6 +26,7 @@ _SED = re.compile(
     r"((?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^;&\n|)<>`'\"\\])*)",
     re.S,
 )
+_MOST = 1000  # words of a call that is looked at
 _ENDS = "$a\\"  # the script that gives a last line its newline
 _HIDDEN = "\0"  # stands for a word that is not known yet
 
@@ -72,14 +73,13 @@ def by_gnu_rules(command: str) -> str:
     """The command with our ``sed`` for scripts that GNU sed refuses, and with others in bashkit's form."""
     found = list(_found(command))
     spans = to_keep(command) if found else []
-    for match, words in reversed(found):
+    out, place = "", 0
+    for match, words in found:
         start = match.end(1)
-        if not any(a <= start < b for a, b in spans):
-            name = f"{OWN}sed" if words is None else "sed"
-            command = (
-                f"{command[:start]}{name}{match[2] if words is None else words}{command[match.end(2) :]}"
-            )
-    return command
+        if not inside(spans, start):
+            out += command[place:start] + (f"{OWN}sed{match[2]}" if words is None else f"sed{words}")
+            place = match.end(2)
+    return out + command[place:]
 
 
 def refuses(command: str) -> bool:
@@ -102,6 +102,8 @@ def _found(command: str) -> Iterator[tuple[re.Match[str], str | None]]:
 def _changed(words: str) -> str | None:
     """The words with the texts of scripts rewritten; None where sed would refuse them, or help."""
     spans = word_spans(words)
+    if len(spans) > _MOST:
+        return words
     known = [value(words[a:b]) or _HIDDEN for a, b in spans]
     complaint, changes = _judged(tuple(known))
     if complaint is not None or known == ["--help"] or (_ENDS in changes and "-n" not in known):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from echo_terminal.terminal.wording.texts import texts
+from echo_terminal.terminal.wording.texts import inside, texts
 
 _CHANGED = r"\$\{\w+(?:\[[^\]{}]*\])?[,^/%#:][^{}\[\]]*\}"
 _SUBSCRIPT = rf"\[((?:[^\[\]{{}}]|\$\{{\w+\}})*{_CHANGED}(?:[^\[\]{{}}]|\$\{{\w+\}}|{_CHANGED})*)\]"
@@ -21,7 +21,7 @@ def plain_subscripts(command: str) -> str:
     spans = [(a, b) for a, b in texts(command) or () if command[a - 1] != '"']
 
     def plain(match: re.Match[str]) -> str:
-        if any(a <= match.start() < b for a, b in spans):
+        if inside(spans, match.start()):
             return match[0]
         name, subscript, rest, counted, other = match.groups()
         key = (subscript or other).replace('"', "")

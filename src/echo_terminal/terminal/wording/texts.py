@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 _MAY = re.compile(r"['\"#]|<<")
 _RUNS = re.compile(  # texts of such a command may be commands themselves
-    r"(?<![\w./@-])(?:ba|da)?sh\b(?=[^;&|\n]*?\s-\w*[cs]\b|\s*(?:<|$|[|;&)\n]))|\b(?:eval|trap|alias)\b", re.M
+    r"(?<![\w./@-])(?:ba|da)?sh\b(?=[^;&|\n]{0,500}?\s-\w*[cs]\b|\s*(?:<|$|[|;&)\n]))|\b(?:eval|trap|alias)\b",
+    re.M,
 )
 _TOKEN = re.compile(
     r"\\.|\$?'|\"|\$?\(\(|\$?\(|\)|`|(?:(?<=^)|(?<=[\s;&|(]))#[^\n]*|<<<|<<-?\s*(\\|['\"]?)([\w.-]+)\1|\n",
@@ -16,10 +19,13 @@ _TOKEN = re.compile(
 _STORED = re.compile(
     r"(?:^|[;&({\n])\s*(?:cat|tee)\b(?:[^|;&()\n]|\$\(__\w+ [^()\n]*\))*<<[^|()\n]*\n\Z"
 )  # how a line before a document ends
-_SAID = re.compile(  # words that are printed or put into a variable
-    r"(?:^|[;&|({\n]|\b(?:then|do|else)\b)\s*(?:(?:echo|printf)\b[^;&|\n()`]*|(?:\w+=)+\$?)['\"]\Z"
-)
-_RUN = re.compile(r"[^;&\n]*\|\s*(?:(?:ba|da)?sh|xargs|eval)\b")  # by a program behind them
+_BEGINS = r"(?:^|[;&|({\n]|\b(?:then|do|else)\b)\s*"
+_SAID = re.compile(rf"{_BEGINS}(?:echo|printf)\b[^;&|\n()`]*")  # words that are printed
+_SET = re.compile(rf"{_BEGINS}(?:\w+=)+\$?['\"]\Z")  # what a word that is put into a variable begins with
+_NEAR = 100  # characters before a text in which that is looked for
+_RUNNERS = re.compile(r"\|\s*(?:(?:ba|da)?sh|xargs|eval)\b")  # that run what comes in
+_ENDS = re.compile(r"[;&\n]")  # of a pipeline
+_DEEP = 100  # open things that are looked at
 _HELD = 0xE000  # the first of the private characters that stand for texts
 
 
@@ -48,13 +54,30 @@ def to_keep(command: str) -> list[tuple[int, int]]:
     for start, end in spans:
         bare[start:end] = "x" * (end - start)
     words = "".join(bare)
+    said = [match.span() for match in _SAID.finditer(words)]
+    runners, ends = ([m.start() for m in sign.finditer(words)] for sign in (_RUNNERS, _ENDS))
 
     def kept(start: int, end: int) -> bool:
-        if _STORED.search(command, 0, start) is not None:
-            return True
-        return _SAID.search(words, 0, start) is not None and _RUN.match(words, end) is None
+        if command[start - 1] == "\n":
+            line = max(command.rfind("\n", 0, start - 1), 0)
+            return _STORED.search(command, line, start) is not None
+        if words[start - 1] not in "'\"":
+            return False
+        if not inside(said, start) and _SET.search(words, max(0, start - _NEAR), start) is None:
+            return False
+        runner, ended = bisect_left(runners, end), bisect_left(ends, end)
+        return runner == len(runners) or (ended < len(ends) and ends[ended] < runners[runner])
 
     return [span for span in spans if kept(*span)]
+
+
+def inside(spans: Sequence[tuple[int, int]], place: int) -> bool:
+    """Does a place lie in one of such spans, which are in order?"""
+    found = bisect_right(spans, place, key=_start) - 1
+    return found >= 0 and place < spans[found][1]
+
+
+_start = itemgetter(0)
 
 
 def texts(command: str) -> list[tuple[int, int]] | None:
@@ -71,21 +94,21 @@ def unended(command: str) -> list[tuple[str, int]]:
 
 def _scan(command: str, missing: list[tuple[str, int]]) -> list[tuple[int, int]] | None:
     spans: list[tuple[int, int]] = []
-    inside: list[str] = []  # what is open: a double quote, a parenthesis, arithmetic, a backtick
+    open_: list[str] = []  # what is open: a double quote, a parenthesis, arithmetic, a backtick
     documents: list[
         tuple[str, bool]
     ] = []  # that begin at the end of the line: the last line, with expansions?
     place = start = 0
     while (m := _TOKEN.search(command, place)) is not None:
         token, place = m[0], m.end()
-        top = inside[-1] if inside else ""
+        top = open_[-1] if open_ else ""
         if top == '"':
             if token in ('"', "`", "$(", "$(("):
                 spans.append((start, m.start()))
                 if token == '"':
-                    inside.pop()
+                    open_.pop()
                 else:
-                    inside.append(token[-2:])
+                    open_.append(token[-2:])
         elif token == "'" or token == "$'":
             close = re.compile(r"(?:[^'\\]|\\.)*'" if token == "$'" else r"[^']*'", re.S).match(
                 command, place
@@ -95,23 +118,23 @@ def _scan(command: str, missing: list[tuple[str, int]]) -> list[tuple[int, int]]
             spans.append((place, close.end() - 1))
             place = close.end()
         elif token == '"':
-            inside.append('"')
+            open_.append('"')
             start = place
         elif token == "`" or (token == ")" and top):
             if token == "`" and top != "`":
-                inside.append("`")
+                open_.append("`")
                 continue
             if token == ")" and top in ("((", "`"):
                 place += command[place : place + 1] == ")" and top == "(("
                 if top == "`":
                     continue
-            inside.pop()
+            open_.pop()
             start = place
         elif token.endswith("("):
-            inside.append(token[-2:])
+            open_.append(token[-2:])
         elif token[0] == "#":
             spans.append(m.span())
-        elif m[2] and "((" not in inside:
+        elif m[2] and "((" not in open_[-_DEEP:]:
             documents.append((m[2], not m[1]))
         elif token == "\n":
             for last, expands in documents:
@@ -125,5 +148,6 @@ def _scan(command: str, missing: list[tuple[str, int]]) -> list[tuple[int, int]]
                     spans.append((place, end.start()))
                 place = end.end()
             documents.clear()
-    missing += [(last, command.count("\n")) for last, _ in documents if not inside]
-    return None if inside or documents else spans
+    lines = command.count("\n") if documents else 0
+    missing += [(last, lines) for last, _ in documents if not open_]
+    return None if open_ or documents else spans

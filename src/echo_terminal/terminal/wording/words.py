@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-# Where the name of a program may stand: at the start, behind an operator, or behind a word of the shell's language.
-PLACE = r"(?:^|[;&|({\n!`]|(?<![\w./$-])(?:if|then|elif|else|while|until|do|time)\b)[ \t]*"
+# Where the name of a program may stand: at the start (of a text for a shell too), behind an operator, or behind a word
+# of the shell's language.
+PLACE = r"(?:^|[;&|({\n!`]|(?<=sh -c )['\"]|(?<![\w./$-])(?:if|then|elif|else|while|until|do|time)\b)[ \t]*"
 _WORD = re.compile(r"(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s'\"\\])+", re.S)
 _PARTS = re.compile(r"('[^']*')|(\"(?:\\.|[^\"\\])*\")|((?:\\.|[^'\"\\])+)", re.S)
 _EXPANDED = re.compile(r"`|(?<!\\)\$[\w({!?@*#-]")

@@ -19,7 +19,7 @@ MOST = 64 << 20  # bytes, as many as the files of an episode may hold
 _UNITS = {
     "": 1, "b": 512, "c": 1, "K": 1024, "k": 1024, "kB": 1000, "KB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30,
 }  # fmt: skip
-_ZEROS = re.compile(rf"(?:({PLACE})cat[ \t]+|<[ \t]*){ZERO}(?=[\s;&|)]|\Z)(?=([^;&\n]*))")
+_ZEROS = re.compile(rf"(?:({PLACE})cat[ \t]+|<[ \t]*){ZERO}(?=[\s;&|)]|\Z)(?=([^;&\n]{{0,500}}))")
 _BYTES = rf"\b(?:{OWN})?head[ \t]+(?:-c[ \t]*|--bytes=)(\d+[a-zA-Z]*)"
 _ASKED, _ASKS = re.compile(rf"\|[ \t]*{_BYTES}"), re.compile(rf"{_BYTES}[^;&|\n]*\Z")
 _BLOCKS = re.compile(r"\b(?:bs|count)=(\d+[a-zA-Z]*)")
@@ -31,7 +31,9 @@ def own_devices(command: str) -> str:
 
 
 def _asked(match: re.Match[str]) -> str:
-    found = _ASKED.search(match[2]) or _ASKS.search(match.string[: match.start(2)])
+    found = _ASKED.search(match[2]) or _ASKS.search(
+        match.string, max(0, match.start(2) - 500), match.start(2)
+    )
     return found[1] if found else ""
 
 
