@@ -293,7 +293,8 @@ def test_a_terminal_that_nobody_closed_is_gone_with_its_last_user() -> None:
             VirtualTerminal().reset({}, seed)
         return len(os.listdir("/proc/self/fd"))
 
-    assert play() == play()
+    before = play()
+    assert play() <= before  # fewer, where those of another test go meanwhile
 
 
 def test_system_folders_show_the_clock_and_times_asked_for_are_kept(terminal):
