@@ -84,3 +84,10 @@ def test_nothing_of_the_engine_is_seen(terminal, command, stdout, stderr):
 )
 def test_what_the_command_before_leaves(terminal, commands, stdout):
     assert [terminal.run(command) for command in commands][-1].stdout == stdout
+
+
+@pytest.mark.parametrize("word", ["env", "command", "nohup", "timeout 9", "exec", "nice", "env X=1", "time"])
+def test_programs_that_start_each_other_overflow_no_stack(terminal, word):
+    terminal.run(f"{word} " * 4000, timeout=1.0)
+    terminal.run(f"x=$(printf '{word} %.0s' $(seq 3000)); $x", timeout=1.0)
+    assert terminal.run("echo here").stdout == "here\n"

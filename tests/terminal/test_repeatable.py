@@ -297,3 +297,10 @@ def test_python_is_otherwise_as_it_was(says):
     )
     says('python3 -c \'open("/dev/shm/x", "w")\'')
     assert says("python3 -c 'open(\"/dev/shm/x\")'").endswith("No such file or directory: '/dev/shm/x'\n")
+
+
+def test_the_host_does_not_decide_where_options_end(terminal, monkeypatch):
+    monkeypatch.setenv("POSIXLY_CORRECT", "1")
+    terminal.run("mkdir e; touch e/f")
+    assert terminal.run("ls e -l").stdout.splitlines()[0] == "total 0"
+    assert terminal.run("ls e -l -- -x").stderr == "ls: cannot access '-x': No such file or directory\n"

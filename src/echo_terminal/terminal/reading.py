@@ -7,7 +7,8 @@ import re
 import shlex
 from typing import NamedTuple
 
-from echo_terminal.terminal.deep_stack import BY_PATH, NESTING
+from echo_terminal.terminal.deep_stack import BY_PATH, NESTING, nests, too_deep
+from echo_terminal.terminal.terminal import KILLED_EXIT
 from echo_terminal.terminal.wording import grammar
 from echo_terminal.terminal.wording.rewording import reworded
 from echo_terminal.terminal.wording.tracing import INSIDE, TRACED, traced
@@ -71,13 +72,13 @@ def _read(command: str, traces: bool) -> Reading:
     stores = not names.isdisjoint(_STORES) or "%T" in command or "%t" in command
     return Reading(
         text,
-        grammar.refused(command),
+        ("", KILLED_EXIT) if too_deep(command) else grammar.refused(command),
         tuple(shlex.split(text) if quoted else text.split()) if _PLAIN.fullmatch(text.strip()) else (),
         (simple := _SIMPLE.fullmatch(text)) is not None and simple[1] in _LONE,
         not names.isdisjoint(_ALTERS) or _DEFINES.search(command) is not None,
         stores or ("-" in command and _TIMES.search(command) is not None),
         stores,
-        not names.isdisjoint(NESTING) or BY_PATH.search(command) is not None,
+        not names.isdisjoint(NESTING) or BY_PATH.search(command) is not None or nests(command),
         "&" in text and _CHILD.search(text) is not None,
         not names.isdisjoint(_LEAVES),
         ">" in text

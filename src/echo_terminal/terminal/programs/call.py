@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from bashkit import BuiltinContext, FileSystem
 
+from echo_terminal.terminal.programs.permuting import permuted
 from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.piping import CODED, OWN
 
@@ -256,7 +257,7 @@ def options(
     """
     if not any(word.startswith("-") for word in call.argv):
         return [], list(call.argv)
-    parse = getopt.gnu_getopt if permute else getopt.getopt
+    parse = permuted if permute else getopt.getopt
     long = list(long)
     optional = {f"--{name[:-2]}" for name in long if name.endswith("=?")}
     names = [*(name.removesuffix("?") for name in long), "help", "version"]
