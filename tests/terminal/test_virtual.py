@@ -300,3 +300,10 @@ def test_a_terminal_that_nobody_closed_is_gone_with_its_last_user() -> None:
 def test_system_folders_show_the_clock_and_times_asked_for_are_kept(terminal):
     assert {line.split()[5] for line in out(terminal, "ls -l /").splitlines()[1:]} == {"2024-06-01"}
     assert out(terminal, "touch -d 2030-01-01 f; stat -c %y f").startswith("2030-01-01 00:00:00")
+
+
+def test_system_folders_show_no_order_of_time(terminal) -> None:
+    """bashkit stamps a mounted file system as it is looked at, so that its place in the list would be chance."""
+    for folder in ("/", "/usr", "/proc/sys/kernel"):
+        assert terminal.run(f"ls -t {folder}").stdout == terminal.run(f"ls {folder}").stdout != ""
+    assert terminal.run("cd /tmp; touch a; touch b; ls -t").stdout == "b\na\n"

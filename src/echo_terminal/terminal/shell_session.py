@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from echo_terminal.terminal.terminal import CLOCK, HOME, USER, File
 
 WRITABLE = (HOME, "/tmp", "/var/site")  # noqa: S108 - paths inside the episode
+INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 PASSWD = f"root:x:0:0:root:/root:/bin/bash\n{USER}:x:1000:1000::{HOME}:/bin/bash\n"
 GROUP = f"root:x:0:\n{USER}:x:1000:\n"
 

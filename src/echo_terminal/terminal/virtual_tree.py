@@ -11,13 +11,12 @@ from echo_terminal.terminal.programs.call import Clock
 from echo_terminal.terminal.programs.drawing import Draw
 from echo_terminal.terminal.programs.formatting import format_time
 from echo_terminal.terminal.programs.text.devices import asked
-from echo_terminal.terminal.shell_session import GROUP, PASSWD, WRITABLE
+from echo_terminal.terminal.shell_session import GROUP, INSIDE, PASSWD, WRITABLE
 from echo_terminal.terminal.terminal import CLOCK, HOME, HOSTNAME, USER, Entry, File
 
 UPTIME = b"0.00 0.00\n"  # of /proc/uptime
 RANDOM_BYTES = 1 << 20
 SYSTEM = {"/etc/passwd": File(PASSWD.encode()), "/etc/group": File(GROUP.encode())}
-INSIDE = tuple(f"{folder}/" for folder in WRITABLE)  # how the paths begin that commands may change
 LARGEST = 10_000_000  # bytes that a file of bashkit may hold
 Mounts = list[tuple[str, FileSystem]]
 BORN_WITH = ("dev", "home", "tmp")  # folders of a new FileSystem

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from bashkit import BuiltinContext, FileSystem
 
 from echo_terminal.terminal.programs.permuting import permuted
+from echo_terminal.terminal.shell_session import INSIDE
 from echo_terminal.terminal.terminal import CLOCK
 from echo_terminal.terminal.wording.piping import CODED, OWN
 
@@ -206,11 +207,13 @@ class Call:
         return meta is not None and meta.kind == "file" and meta.readable
 
     def children(self, path: str) -> dict[str, Meta]:
-        """Name -> metadata of the entries of a directory, sorted by name; links are not followed."""
-        found = {}
+        """Name -> metadata of the entries of a directory, sorted by name; links are not followed. Outside ``WRITABLE``
+        all have one time: where a file system is mounted, bashkit stamps it as it is looked at."""
+        found, dated = {}, f"{path.rstrip('/')}/".startswith(INSIDE)
         for entry in sorted(self.fs.read_dir(path), key=lambda e: e["name"].encode()):
             meta = entry["metadata"]
-            found[entry["name"]] = Meta(meta["file_type"], meta["mode"], meta["size"], meta["modified"])
+            stamp = meta["modified"] if dated else float(CLOCK)
+            found[entry["name"]] = Meta(meta["file_type"], meta["mode"], meta["size"], stamp)
         return found
 
     def exists(self, word: str) -> Meta | None:
